@@ -1,0 +1,124 @@
+"""The sum over the edges among a node's neighbours, at the cost of the edges
+alone.
+"""
+
+from collections.abc import Iterator
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+import torch_geometric.nn
+from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from graphgym_nc.incidence import TriangleIncidence
+from graphgym_nc.nn.weighted_batch_norm import RowCount, batch_norms_count, weighted_batch_norm
+
+_LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
+
+
+def communicate(
+    nn: torch.nn.Module, x: Tensor, incidence: TriangleIncidence, edge_attr: Tensor | None = None
+) -> Tensor:
+    r"""Sums :obj:`nn` over the edges among every node's neighbours,
+
+    .. math::
+        \mathbf{c}_i = \sum_{\{j, k\} \in \mathcal{E}, \; j, k \in
+        \mathcal{N}(i)} h(\mathbf{x}_j + \mathbf{x}_k + \mathbf{e}_{jk}).
+
+    The result is that of a sum over all :math:`3T` messages of the
+    :math:`T` triangles, but none of them is ever materialised:
+
+    1. A message depends on its edge alone, so :math:`h` runs once per edge,
+       for all triangles on that edge.
+    2. BatchNorm in :math:`h` counts every edge as often as it sends a message.
+    3. A first :class:`~torch.nn.Linear` of :math:`h` runs before the sum over
+       the two ends of an edge, and a last one after the sum over edges,
+       wherever there are fewer nodes than edges.
+
+    Dropout in :math:`h` is drawn once per edge.
+
+    Args:
+        nn: The network :math:`h`.
+        x: The node features, of shape :obj:`[num_nodes, channels]`.
+        incidence: The triangles.
+        edge_attr: Features of the edges in :obj:`incidence`, of shape
+            :obj:`[num_edges, channels]`.
+
+    Returns:
+        The sums, of shape :obj:`[num_nodes, channels]`.
+    """
+    if x.size(0) != incidence.num_nodes:
+        raise ValueError(
+            f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
+            f'{incidence.num_nodes} nodes'
+        )
+    layers = list(_flatten(nn))
+    per_node = incidence.num_nodes < incidence.num_edges
+
+    if per_node and edge_attr is None and len(layers) > 1 and _is_plain_linear(layers[0]):
+        weight, bias = _parameters(layers.pop(0))
+        z = incidence.endpoints.row_sum(F.linear(x, weight))
+        if bias is not None:
+            z = z + bias.to(z.dtype)
+    else:
+        z = incidence.endpoints.row_sum(x)
+        if edge_attr is not None:
+            z = z + edge_attr
+
+    last = layers.pop() if per_node and layers and _is_plain_linear(layers[-1]) else None
+    count = RowCount(incidence.weight, incidence.num_messages)
+    for layer in layers:
+        z = _call(layer, z, count)
+
+    out = incidence.opposite.row_sum(z)
+    if last is not None:
+        weight, bias = _parameters(last)
+        out = F.linear(out, weight)
+        if bias is not None:
+            messages = incidence.opposite.rowptr.diff()
+            out = torch.addcmul(out, messages[:, None].to(out.dtype), bias.to(out.dtype))
+    return out
+
+
+def _flatten(nn: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """The layers of (nested) :class:`torch.nn.Sequential` modules."""
+    if type(nn) is torch.nn.Sequential and not _has_hooks(nn):
+        for child in nn:
+            yield from _flatten(child)
+    else:
+        yield nn
+
+
+def _call(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
+    if isinstance(layer, _BatchNorm) and not _has_hooks(layer):
+        return weighted_batch_norm(layer, z, count)
+    if any(isinstance(module, _BatchNorm) for module in layer.modules()):
+        return _call_unseen(layer, z, count)
+    return layer(z)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _call_unseen(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
+    """Calls a module that has BatchNorm somewhere inside."""
+    with batch_norms_count(layer, count):
+        return layer(z)
+
+
+def _is_plain_linear(layer: torch.nn.Module) -> bool:
+    # Subclasses, hooks (spectral norm, lazy initialisation) and
+    # parametrisations may do anything: such a layer is called as it is.
+    return type(layer) in _LINEAR and not _has_hooks(layer)
+
+
+def _parameters(linear: torch.nn.Module) -> tuple[Tensor, Tensor | None]:
+    return cast(Tensor, linear.weight), cast(Tensor | None, linear.bias)
+
+
+def _has_hooks(module: torch.nn.Module) -> bool:
+    return bool(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+    )

@@ -1,0 +1,230 @@
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.nn.conv import MessagePassing
+from torch_geometric.nn.dense.linear import Linear
+from torch_geometric.nn.inits import reset
+from torch_geometric.typing import Adj
+from torch_geometric.utils import is_sparse, to_edge_index
+
+from graphgym_nc.incidence import TriangleIncidence
+from graphgym_nc.nn.communicate import communicate
+
+
+class NCGNNConv(MessagePassing):
+    r"""The NC-GNN operator from the `"Empowering GNNs via Edge-Aware
+    Weisfeiler-Leman Algorithm" <https://arxiv.org/abs/2206.02059>`_ paper,
+    which adds to :class:`~torch_geometric.nn.conv.GINConv` a sum over the
+    edges among a node's neighbours.
+
+    .. math::
+        \mathbf{x}^{\prime}_i = h_{\mathbf{\Theta}} \left( (1 + \epsilon) \cdot
+        \mathbf{x}_i + \sum_{j \in \mathcal{N}(i)} \mathbf{x}_j +
+        \sum_{\{j, k\} \in \mathcal{E}, \; j, k \in \mathcal{N}(i)}
+        g_{\mathbf{\Phi}} \left( \mathbf{x}_j + \mathbf{x}_k \right) \right)
+
+    The last sum has one term for every undirected edge among the neighbours,
+    *i.e.* for every triangle that :math:`i` is a corner of; without
+    triangles, this is :class:`~torch_geometric.nn.conv.GINConv`. Triangles are
+    those of the undirected simple graph (see
+    :meth:`graphgym_nc.find_triangles`), while the sum over neighbours follows
+    :obj:`edge_index` as it is.
+
+    The cost is that of the edges, not of the triangles: see
+    :meth:`graphgym_nc.nn.communicate.communicate`.
+
+    Args:
+        nn (torch.nn.Module): A neural network :math:`h_{\mathbf{\Theta}}` that
+            maps node features :obj:`x` of shape :obj:`[-1, in_channels]` to
+            shape :obj:`[-1, out_channels]`, *e.g.*, defined by
+            :class:`torch.nn.Sequential`.
+        nn_communicate (torch.nn.Module): A neural network
+            :math:`g_{\mathbf{\Phi}}` that maps shape
+            :obj:`[-1, in_channels]` to shape :obj:`[-1, in_channels]`.
+        eps (float, optional): (Initial) :math:`\epsilon`-value.
+            (default: :obj:`0.`)
+        train_eps (bool, optional): If set to :obj:`False`, :math:`\epsilon`
+            will not be a trainable parameter. (default: :obj:`True`)
+        **kwargs (optional): Additional arguments of
+            :class:`torch_geometric.nn.conv.MessagePassing`.
+
+    Shapes:
+        - **input:**
+          node features :math:`(|\mathcal{V}|, F_{in})`,
+          edge indices :math:`(2, |\mathcal{E}|)`,
+          triangle indices :math:`(3, |\mathcal{T}|)` *(optional)*
+        - **output:** node features :math:`(|\mathcal{V}|, F_{out})`
+    """
+
+    def __init__(
+        self,
+        nn: torch.nn.Module,
+        nn_communicate: torch.nn.Module,
+        eps: float = 0.0,
+        train_eps: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault('aggr', 'add')
+        super().__init__(**kwargs)
+        self.nn = nn
+        self.nn_communicate = nn_communicate
+        self.initial_eps = eps
+        if train_eps:
+            self.eps = torch.nn.Parameter(torch.empty(1))
+        else:
+            self.register_buffer('eps', torch.empty(1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        reset(self.nn)
+        reset(self.nn_communicate)
+        self.eps.data.fill_(self.initial_eps)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Adj,
+        triangle_index: Tensor | TriangleIncidence | None = None,
+    ) -> Tensor:
+        """Runs the forward pass.
+
+        Args:
+            x: The node features.
+            edge_index: The edge indices.
+            triangle_index: All triangles of the graph, or what
+                :meth:`graphgym_nc.TriangleIncidence.build` makes of them once
+                for many layers. If not given, they are found here.
+        """
+        incidence = _incidence(edge_index, x.size(0), triangle_index)
+        # propagate_type: (x: Tensor)
+        out = self.propagate(edge_index, x=x)
+        out = out + (1 + self.eps) * x
+        return self.nn(_add(out, communicate(self.nn_communicate, x, incidence)))
+
+    def message(self, x_j: Tensor) -> Tensor:
+        return x_j
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}(nn={self.nn}, nn_communicate={self.nn_communicate})'
+
+
+class NCGNNEConv(NCGNNConv):
+    r"""The modified :class:`NCGNNConv` operator that incorporates edge
+    features :math:`\mathbf{e}_{ji}`, as
+    :class:`~torch_geometric.nn.conv.GINEConv` does for
+    :class:`~torch_geometric.nn.conv.GINConv`.
+
+    .. math::
+        \mathbf{x}^{\prime}_i = h_{\mathbf{\Theta}} \left( (1 + \epsilon) \cdot
+        \mathbf{x}_i + \sum_{j \in \mathcal{N}(i)} \mathrm{ReLU} (
+        \mathbf{x}_j + \mathbf{e}_{ji} ) +
+        \sum_{\{j, k\} \in \mathcal{E}, \; j, k \in \mathcal{N}(i)}
+        g_{\mathbf{\Phi}} \left( \mathbf{x}_j + \mathbf{x}_k +
+        \mathbf{e}_{jk} \right) \right)
+
+    In the last sum, :math:`\mathbf{e}_{jk}` belongs to an undirected edge: it
+    is the mean over the copies of that edge in :obj:`edge_index`.
+
+    Args:
+        nn (torch.nn.Module): See :class:`NCGNNConv`.
+        nn_communicate (torch.nn.Module): See :class:`NCGNNConv`.
+        eps (float, optional): (Initial) :math:`\epsilon`-value.
+            (default: :obj:`0.`)
+        train_eps (bool, optional): If set to :obj:`False`, :math:`\epsilon`
+            will not be a trainable parameter. (default: :obj:`True`)
+        edge_dim (int, optional): Edge feature dimensionality. If set to
+            :obj:`None`, node and edge feature dimensionality is expected to
+            match. Otherwise, edge features are linearly transformed to match
+            node feature dimensionality. (default: :obj:`None`)
+        **kwargs (optional): Additional arguments of
+            :class:`torch_geometric.nn.conv.MessagePassing`.
+
+    Shapes:
+        - **input:**
+          node features :math:`(|\mathcal{V}|, F_{in})`,
+          edge indices :math:`(2, |\mathcal{E}|)`,
+          edge features :math:`(|\mathcal{E}|, D)`,
+          triangle indices :math:`(3, |\mathcal{T}|)` *(optional)*
+        - **output:** node features :math:`(|\mathcal{V}|, F_{out})`
+    """
+
+    def __init__(
+        self,
+        nn: torch.nn.Module,
+        nn_communicate: torch.nn.Module,
+        eps: float = 0.0,
+        train_eps: bool = True,
+        edge_dim: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(nn, nn_communicate, eps, train_eps, **kwargs)
+        # `super().__init__` has called `reset_parameters` without it.
+        self.lin = None if edge_dim is None else Linear(edge_dim, _in_channels(nn))
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        lin = getattr(self, 'lin', None)
+        if lin is not None:
+            lin.reset_parameters()
+
+    def forward(  # type: ignore[override]
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor,
+        triangle_index: Tensor | TriangleIncidence | None = None,
+    ) -> Tensor:
+        """Runs the forward pass.
+
+        Args:
+            x: The node features.
+            edge_index: The edge indices.
+            edge_attr: The edge features.
+            triangle_index: See :meth:`NCGNNConv.forward`.
+        """
+        if self.lin is None and x.size(-1) != edge_attr.size(-1):
+            raise ValueError(
+                f'Node and edge feature dimensionalities do not match ({x.size(-1)} and '
+                f"{edge_attr.size(-1)}). Consider setting the 'edge_dim' attribute of "
+                f"'{type(self).__name__}'"
+            )
+        incidence = _incidence(edge_index, x.size(0), triangle_index)
+        edge_mean = incidence.edge_mean(edge_attr)
+        if self.lin is not None:
+            edge_attr, edge_mean = self.lin(edge_attr), self.lin(edge_mean)
+        # propagate_type: (x: Tensor, edge_attr: Tensor)
+        out = self.propagate(edge_index, x=x, edge_attr=edge_attr)
+        out = out + (1 + self.eps) * x
+        return self.nn(_add(out, communicate(self.nn_communicate, x, incidence, edge_mean)))
+
+    def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
+        return (x_j + edge_attr).relu()
+
+
+def _incidence(
+    edge_index: Adj, num_nodes: int, triangle_index: Tensor | TriangleIncidence | None
+) -> TriangleIncidence:
+    if isinstance(triangle_index, TriangleIncidence):
+        return triangle_index
+    if is_sparse(edge_index):
+        edge_index = to_edge_index(edge_index)[0]
+    return TriangleIncidence.build(edge_index, num_nodes, triangle_index)
+
+
+def _add(out: Tensor, communicated: Tensor) -> Tensor:
+    if communicated.size(-1) != out.size(-1):
+        raise ValueError(
+            f"'nn_communicate' must map to as many channels as the layer's input has "
+            f'({out.size(-1)}, got {communicated.size(-1)})'
+        )
+    return out + communicated
+
+
+def _in_channels(nn: torch.nn.Module) -> int:
+    first = nn[0] if isinstance(nn, torch.nn.Sequential) else nn
+    for name in ('in_features', 'in_channels'):
+        if hasattr(first, name):
+            return int(getattr(first, name))
+    raise ValueError("Could not infer input channels from 'nn'.")
