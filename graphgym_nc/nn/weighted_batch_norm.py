@@ -1,7 +1,7 @@
 """BatchNorm over rows that stand for several equal rows each."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -51,9 +51,9 @@ def weighted_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
     dtype = x.dtype
     # As in torch, statistics of half precision rows are taken in float32; and
     # autocast must not turn the matrix-vector products back.
-    with torch.autocast(x.device.type, enabled=False):
+    with _no_autocast(x.device.type):
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
-        share = (count.weight / count.total).to(x.dtype)
+        share = count.weight.to(x.dtype) / count.total
         out, mean, var = _Normalize.apply(x, norm.weight, norm.bias, share, norm.eps)
     if norm.training and norm.running_mean is not None:
         _update_running_stats(norm, mean, var, count.total)
@@ -147,6 +147,12 @@ def _update_running_stats(norm: _BatchNorm, mean: Tensor, var: Tensor, total: in
     var = var * (total / max(total - 1, 1))
     for running, new in ((norm.running_mean, mean), (norm.running_var, var)):
         running.add_((new.to(running.dtype) - running) * momentum)
+
+
+def _no_autocast(device_type: str) -> AbstractContextManager[Any]:
+    if torch.amp.is_autocast_available(device_type):
+        return torch.autocast(device_type, enabled=False)
+    return nullcontext()
 
 
 def _world_size() -> int:
