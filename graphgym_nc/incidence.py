@@ -114,6 +114,7 @@ class TriangleIncidence:
     edge_id: Tensor
 
     @staticmethod
+    @torch.inference_mode(False)  # it may serve in training yet
     def build(
         edge_index: Tensor, num_nodes: int, triangle_index: Tensor | None = None
     ) -> 'TriangleIncidence':

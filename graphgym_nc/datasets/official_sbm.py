@@ -1,0 +1,115 @@
+"""PATTERN and CLUSTER as they were published, and what to do without them."""
+
+import logging
+import socket
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import torch
+from torch_geometric.data import InMemoryDataset
+from torch_geometric.datasets import GNNBenchmarkDataset
+
+from graphgym_nc.datasets.generated import prepared_alone
+from graphgym_nc.datasets.sbm import PUBLISHED_AVERAGES, GeneratedSBM
+
+SPLITS = ('train', 'val', 'test')
+
+
+class OfficialSBM(InMemoryDataset):
+    """All splits of a :class:`~torch_geometric.datasets.GNNBenchmarkDataset`
+    in one.
+
+    Args:
+        root: Where data sets are kept.
+        name: :obj:`"PATTERN"` or :obj:`"CLUSTER"`.
+    """
+
+    def __init__(self, root: str | Path, name: str) -> None:
+        super().__init__()
+        with prepared_alone(Path(root) / name):
+            splits = [GNNBenchmarkDataset(str(root), name, split) for split in SPLITS]
+        self.name = name
+        self.data, self.slices = self.collate([data for split in splits for data in split])
+        sizes = [len(split) for split in splits]
+        self.split_idxs = list(torch.arange(sum(sizes)).split(sizes))
+        self.source = 'official'
+
+    def __repr__(self) -> str:
+        return f'{self.name}({len(self)})'
+
+
+def load_sbm(
+    root: str | Path,
+    name: str,
+    source: str = 'auto',
+    num_graphs: list[int] | None = None,
+    seed: int = 0,
+    timeout: float = 5.0,
+) -> OfficialSBM | GeneratedSBM:
+    """Loads PATTERN or CLUSTER, and says loudly which graphs they are.
+
+    Args:
+        root: Where data sets are kept.
+        name: :obj:`"PATTERN"` or :obj:`"CLUSTER"`.
+        source: :obj:`"official"` for the published graphs, from disk or the
+            network; :obj:`"generated"` for graphs drawn by the published
+            recipe; :obj:`"auto"` for the former if they can be had, unless
+            :obj:`num_graphs` asks for another size than the published.
+        num_graphs: See :class:`GeneratedSBM`.
+        seed: See :class:`GeneratedSBM`.
+        timeout: Seconds to wait for a server that does not answer.
+
+    Raises:
+        FileNotFoundError: If :obj:`source` is :obj:`"official"`, and the graphs
+            are neither on disk nor to be had.
+    """
+    dataset: OfficialSBM | GeneratedSBM | None = None
+    if source == 'official' or (source == 'auto' and not num_graphs):
+        dataset = _load_official(root, name, timeout)
+    if dataset is None and source == 'official':
+        url = GNNBenchmarkDataset.urls[name]
+        raise FileNotFoundError(
+            f"the official graphs of {name} are not in '{Path(root) / name}', and {url} cannot "
+            f'be reached; put its content into {Path(root) / name / "raw"}, or draw graphs by '
+            f"the published recipe with 'nc.sbm_source: generated'"
+        )
+    if dataset is None:
+        dataset = GeneratedSBM(root, name, num_graphs, seed)
+    _announce(dataset)
+    return dataset
+
+
+def _load_official(root: str | Path, name: str, timeout: float) -> OfficialSBM | None:
+    folder = Path(root) / name
+    raw = folder / 'raw' / f'{name}_v2.pt'
+    processed = [folder / 'processed' / f'{split}_data.pt' for split in SPLITS]
+    on_disk = raw.exists() or all(path.exists() for path in processed)
+    url = GNNBenchmarkDataset.urls[name]
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(timeout)  # PyG's `download_url` sets none
+    try:
+        if not on_disk:
+            urlopen(url, timeout=timeout).close()
+        return OfficialSBM(root, name)
+    except (URLError, TimeoutError, ConnectionError) as error:
+        logging.info('Could not fetch %s within %g s: %s', url, timeout, error)
+        return None
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _announce(dataset: OfficialSBM | GeneratedSBM) -> None:
+    nodes, edges = PUBLISHED_AVERAGES[dataset.name]
+    data = dataset._data
+    logging.warning(
+        '*** %s: %s graphs (%d graphs, on average %.1f nodes and %.1f edges; '
+        'published: %.1f and %.1f)',
+        dataset.name,
+        dataset.source.upper(),
+        len(dataset),
+        data.num_nodes / len(dataset),
+        data.num_edges / len(dataset),
+        nodes,
+        edges,
+    )

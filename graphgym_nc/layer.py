@@ -1,0 +1,173 @@
+"""The layers, as GraphGym knows them."""
+
+import threading
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import cfg
+from torch_geometric.graphgym.models.layer import LayerConfig
+from torch_geometric.nn import GINConv, GINEConv
+
+from graphgym_nc.config import ConfigError, check_nc
+from graphgym_nc.incidence import TriangleIncidence
+from graphgym_nc.nn import NCGNNConv, NCGNNEConv
+from graphgym_nc.registry import register_once
+
+
+@register_once(register.layer_dict, 'ncgnnconv')
+class NCGNNConvLayer(torch.nn.Module):
+    """A layer of NC-GNN: see :class:`graphgym_nc.nn.NCGNNConv`."""
+
+    def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
+        super().__init__()
+        self.model = NCGNNConv(**_nc_arguments(layer_config))
+
+    def forward(self, batch: Data) -> Data:
+        batch.x = self.model(batch.x, batch.edge_index, incidence_of(batch))
+        return batch
+
+
+@register_once(register.layer_dict, 'ncgnneconv')
+class NCGNNEConvLayer(torch.nn.Module):
+    """A layer of NC-GNN with edge features: see
+    :class:`graphgym_nc.nn.NCGNNEConv`.
+    """
+
+    def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
+        super().__init__()
+        self.edge_dim = _edge_dim(layer_config)
+        edge_dim = _projected(self.edge_dim, layer_config)
+        self.model = NCGNNEConv(**_nc_arguments(layer_config), edge_dim=edge_dim)
+
+    def forward(self, batch: Data) -> Data:
+        edge_attr = _edge_attr(batch, self.edge_dim)
+        batch.x = self.model(batch.x, batch.edge_index, edge_attr, incidence_of(batch))
+        return batch
+
+
+@register_once(register.layer_dict, 'nc_ginconv')
+class GINBaselineLayer(torch.nn.Module):
+    """GIN as the baseline of :obj:`ncgnnconv`: the same MLP1 and epsilon,
+    without the sum over the edges among neighbours.
+    """
+
+    def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
+        super().__init__()
+        self.model = GINConv(**_gin_arguments(layer_config))
+
+    def forward(self, batch: Data) -> Data:
+        batch.x = self.model(batch.x, batch.edge_index)
+        return batch
+
+
+@register_once(register.layer_dict, 'nc_gineconv')
+class GINEBaselineLayer(torch.nn.Module):
+    """GINE as the baseline of :obj:`ncgnneconv`."""
+
+    def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
+        super().__init__()
+        self.edge_dim = _edge_dim(layer_config)
+        edge_dim = _projected(self.edge_dim, layer_config)
+        self.model = GINEConv(**_gin_arguments(layer_config), edge_dim=edge_dim)
+
+    def forward(self, batch: Data) -> Data:
+        batch.x = self.model(batch.x, batch.edge_index, _edge_attr(batch, self.edge_dim))
+        return batch
+
+
+def scale_communication(model: torch.nn.Module) -> None:
+    """Applies :obj:`nc.communicate_scale` to all layers of a model, whose
+    weights GraphGym sets when all of it has been built.
+    """
+    for module in model.modules():
+        if isinstance(module, NCGNNConv):
+            weights = [
+                p for name, p in module.nn_communicate.named_parameters() if 'weight' in name
+            ]
+            weights[-1].data.mul_(cfg.nc.communicate_scale)
+
+
+_last = threading.local()
+
+
+def incidence_of(batch: Data) -> TriangleIncidence:
+    """The triangles of a batch, found by the first layer that asks.
+
+    They are kept until another graph comes, so that all layers share them;
+    and so do all epochs on a single graph, which GraphGym's loader collates
+    anew every time.
+    """
+    edge_index = batch.edge_index
+    if hasattr(_last, 'incidence'):
+        unchanged = _version(_last.edge_index) == _last.version
+        same_size = _last.incidence.num_nodes == batch.num_nodes
+        if unchanged and same_size and _equal(_last.edge_index, edge_index):
+            return _last.incidence
+    incidence = TriangleIncidence.from_data(batch)
+    _last.edge_index, _last.version = edge_index, _version(edge_index)
+    _last.incidence = incidence
+    return incidence
+
+
+def _version(tensor: Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def _equal(a: Tensor, b: Tensor) -> bool:
+    return a is b or (a.device == b.device and a.shape == b.shape and torch.equal(a, b))
+
+
+def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
+    check_nc(cfg)
+    nn = _mlp(layer_config.dim_in, layer_config.dim_out, layer_config)
+    return {'nn': nn, 'eps': cfg.nc.eps, 'train_eps': cfg.nc.train_eps}
+
+
+def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
+    nn_communicate = _mlp(layer_config.dim_in, layer_config.dim_in, layer_config)
+    return {**_gin_arguments(layer_config), 'nn_communicate': nn_communicate}
+
+
+def _mlp(dim_in: int, dim_out: int, layer_config: LayerConfig) -> torch.nn.Sequential:
+    """MLP1 or MLP2, as :obj:`cfg.nc` describes them."""
+    modules: list[torch.nn.Module] = []
+    for i in range(cfg.nc.mlp_layers):
+        modules.append(torch.nn.Linear(dim_in if i == 0 else dim_out, dim_out))
+        if i == cfg.nc.mlp_layers - 1 and not cfg.nc.mlp_final_act:
+            break
+        if cfg.nc.mlp_batchnorm:
+            bn_args = {'eps': layer_config.bn_eps, 'momentum': layer_config.bn_mom}
+            modules.append(torch.nn.BatchNorm1d(dim_out, **bn_args))
+        modules.append(register.act_dict[layer_config.act]())
+    return torch.nn.Sequential(*modules)
+
+
+def _edge_dim(layer_config: LayerConfig) -> int:
+    """The width of the edge features that a layer will see."""
+    return cfg.gnn.dim_inner if cfg.dataset.edge_encoder else layer_config.edge_dim
+
+
+def _projected(edge_dim: int, layer_config: LayerConfig) -> int | None:
+    """The width of edge features that need a projection, *i.e.* are raw or
+    (with :obj:`stage_type: skipconcat`) narrower than the node features.
+    """
+    needless = cfg.dataset.edge_encoder and edge_dim == layer_config.dim_in
+    return None if needless else edge_dim
+
+
+def _edge_attr(batch: Data, edge_dim: int) -> Tensor:
+    """The edge features of a batch, zeros if there are none."""
+    edge_attr = batch.get('edge_attr')
+    if edge_attr is None:
+        return batch.x.new_zeros(batch.edge_index.size(1), edge_dim)
+    edge_attr = edge_attr.view(edge_attr.size(0), -1).to(batch.x.dtype)
+    if edge_attr.size(1) != edge_dim:
+        raise ConfigError(
+            f"'dataset.edge_dim' is {edge_dim}, but the edge features have "
+            f"{edge_attr.size(1)} columns; set 'dataset.edge_dim: {edge_attr.size(1)}', or "
+            f"encode them with 'dataset.edge_encoder: True'"
+        )
+    return edge_attr

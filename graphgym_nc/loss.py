@@ -1,0 +1,33 @@
+"""Loss functions that GraphGym lacks.
+
+GraphGym calls all registered ones in turn; each answers to its own
+:obj:`model.loss_fun`.
+"""
+
+import torch.nn.functional as F
+from torch import Tensor
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import cfg
+
+from graphgym_nc.registry import register_once
+
+
+@register_once(register.loss_dict, 'weighted_cross_entropy')
+def weighted_cross_entropy(pred: Tensor, true: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Cross entropy where a class of :math:`n` out of :math:`V` labels in the
+    batch weighs :math:`(V - n) / V` (Dwivedi et al., 2020).
+    """
+    if cfg.model.loss_fun != 'weighted_cross_entropy':
+        return None
+    ones = pred.new_ones(true.size(0))
+    count = pred.new_zeros(pred.size(1)).index_add_(0, true, ones)
+    weight = (true.size(0) - count) / true.size(0)
+    return F.cross_entropy(pred, true, weight=weight), F.log_softmax(pred, dim=-1)
+
+
+@register_once(register.loss_dict, 'l1')
+def l1(pred: Tensor, true: Tensor) -> tuple[Tensor, Tensor] | None:
+    """The mean absolute error."""
+    if cfg.model.loss_fun != 'l1':
+        return None
+    return F.l1_loss(pred, true.to(pred.dtype), reduction=cfg.model.size_average), pred

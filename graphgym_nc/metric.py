@@ -1,0 +1,21 @@
+"""Metrics that GraphGym lacks."""
+
+import torch
+from torch import Tensor
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import cfg
+
+from graphgym_nc.registry import register_once
+
+
+@register_once(register.metric_dict, 'accuracy_sbm')
+def accuracy_sbm(true: list[Tensor], pred: list[Tensor], task_type: str) -> float:
+    """The mean over classes of the accuracy within each class, on the whole
+    split; the metric of PATTERN and CLUSTER.
+    """
+    label, score = torch.cat(true), torch.cat(pred)
+    correct = (score.argmax(dim=-1) == label).double()
+    count = torch.bincount(label, minlength=score.size(1))
+    hits = torch.bincount(label, weights=correct, minlength=score.size(1))
+    present = count > 0
+    return round((hits[present] / count[present]).mean().item(), cfg.round)
