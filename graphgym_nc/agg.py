@@ -37,6 +37,12 @@ def best_epoch(stats: Iterable[Stats], metric: str, minimise: bool) -> int:
     return max(stats, key=lambda row: (sign * row[metric], -row['epoch']))['epoch']
 
 
+def seed_folders(out_dir: Path) -> list[Path]:
+    """The folders of all seeds, by number."""
+    folders = (path for path in out_dir.iterdir() if path.name.isdigit())
+    return sorted(folders, key=lambda path: int(path.name))
+
+
 def best_of_run(run_dir: Path, metric: str, minimise: bool) -> dict[str, Stats]:
     """The statistics of all splits at the epoch that is best on validation."""
     stats = {
@@ -62,7 +68,7 @@ def mean_and_std(rows: list[Stats]) -> Stats:
     return result
 
 
-def agg_runs(out_dir: Path, metric: str, minimise: bool, extra: Stats) -> dict[str, Stats]:
+def agg_runs(out_dir: Path, metric: str, minimise: bool, source: str) -> dict[str, Stats]:
     """Aggregates the seeds of one configuration.
 
     Every seed counts at its own best validation epoch. Writes
@@ -72,13 +78,14 @@ def agg_runs(out_dir: Path, metric: str, minimise: bool, extra: Stats) -> dict[s
         out_dir: The folder that holds one folder for each seed.
         metric: The metric that chooses the epoch, on validation.
         minimise: Whether less of it is better.
-        extra: What else to note with the results.
+        source: Where the data came from.
     """
-    runs = sorted(path for path in out_dir.iterdir() if path.name.isdigit())
+    runs = seed_folders(out_dir)
     best = [best_of_run(run, metric, minimise) for run in runs]
+    note = {'seeds': len(runs), 'metric': metric, 'minimise': minimise, 'data_source': source}
     result = {}
     for split in best[0]:
-        stats = {**mean_and_std([run[split] for run in best]), 'seeds': len(runs), **extra}
+        stats = {**mean_and_std([run[split] for run in best]), **note}
         folder = out_dir / 'agg' / split
         folder.mkdir(parents=True, exist_ok=True)
         (folder / 'best.json').write_text(json.dumps(stats) + '\n')

@@ -115,6 +115,7 @@ def check_cfg(cfg: CfgNode) -> None:
         ConfigError: Naming the key, what was given and what is allowed.
     """
     check_nc(cfg)
+    _check_choice('print', cfg.print, ('stdout', 'file', 'both'))
     _check_choice('model.type', cfg.model.type, register.network_dict)
     _check_choice('gnn.layer_type', cfg.gnn.layer_type, register.layer_dict)
     _check_choice('gnn.stage_type', cfg.gnn.stage_type, register.stage_dict)

@@ -1,6 +1,7 @@
 """The layers, as GraphGym knows them."""
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -122,25 +123,31 @@ def _equal(a: Tensor, b: Tensor) -> bool:
 
 def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
     check_nc(cfg)
-    nn = _mlp(layer_config.dim_in, layer_config.dim_out, layer_config)
+    nn = _mlp(layer_config, layer_config.dim_out)
     return {'nn': nn, 'eps': cfg.nc.eps, 'train_eps': cfg.nc.train_eps}
 
 
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    nn_communicate = _mlp(layer_config.dim_in, layer_config.dim_in, layer_config)
+    nn_communicate = _mlp(layer_config, layer_config.dim_in)
     return {**_gin_arguments(layer_config), 'nn_communicate': nn_communicate}
 
 
-def _mlp(dim_in: int, dim_out: int, layer_config: LayerConfig) -> torch.nn.Sequential:
-    """MLP1 or MLP2, as :obj:`cfg.nc` describes them."""
+def _mlp(layer_config: LayerConfig, dim_out: int) -> torch.nn.Sequential:
+    """MLP1 or MLP2, as :obj:`cfg.nc` describes them.
+
+    Both are as wide inside as the layer's output: the thousands of input
+    features of a citation network squared would be too many parameters.
+    """
+    number = cfg.nc.mlp_layers
+    widths = [layer_config.dim_in, *[layer_config.dim_out] * (number - 1), dim_out]
     modules: list[torch.nn.Module] = []
-    for i in range(cfg.nc.mlp_layers):
-        modules.append(torch.nn.Linear(dim_in if i == 0 else dim_out, dim_out))
-        if i == cfg.nc.mlp_layers - 1 and not cfg.nc.mlp_final_act:
+    for i, (fan_in, fan_out) in enumerate(pairwise(widths)):
+        modules.append(torch.nn.Linear(fan_in, fan_out))
+        if i == number - 1 and not cfg.nc.mlp_final_act:
             break
         if cfg.nc.mlp_batchnorm:
             bn_args = {'eps': layer_config.bn_eps, 'momentum': layer_config.bn_mom}
-            modules.append(torch.nn.BatchNorm1d(dim_out, **bn_args))
+            modules.append(torch.nn.BatchNorm1d(fan_out, **bn_args))
         modules.append(register.act_dict[layer_config.act]())
     return torch.nn.Sequential(*modules)
 

@@ -2,7 +2,10 @@
 
 import json
 import logging
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,31 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.logger import Logger, infer_task
 from tqdm import tqdm
+from tqdm.contrib.logging import logging_redirect_tqdm
 
 from graphgym_nc.loader import SPLITS
+
+
+@contextmanager
+def logging_to(folder: Path) -> Iterator[None]:
+    """Sends the log to :obj:`logging.log` in a folder, to the screen, or both,
+    as :obj:`cfg.print` says.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handlers: list[logging.Handler] = []
+    if cfg.print != 'stdout':
+        handlers.append(logging.FileHandler(folder / 'logging.log'))
+    if cfg.print != 'file':
+        handlers.append(logging.StreamHandler(sys.stdout))
+    before = logging.root.handlers, logging.root.level
+    logging.root.handlers, logging.root.level = handlers, logging.INFO
+    try:
+        with logging_redirect_tqdm():
+            yield
+    finally:
+        logging.root.handlers, logging.root.level = before
+        for handler in handlers:
+            handler.close()
 
 
 class SplitLogger(Logger):

@@ -1,7 +1,6 @@
 """GraphGym's command line."""
 
 import argparse
-import json
 import logging
 import os
 import sys
@@ -9,15 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+import yaml
 from pytorch_lightning import seed_everything
 from torch_geometric.graphgym.config import cfg, dump_cfg, get_fname, load_cfg, set_cfg
-from torch_geometric.graphgym.logger import infer_task, set_printing
+from torch_geometric.graphgym.logger import infer_task
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.agg import agg_runs, less_is_better
 from graphgym_nc.check import check
 from graphgym_nc.config import ConfigError, check_cfg
 from graphgym_nc.loader import DataModule
+from graphgym_nc.logger import logging_to
 from graphgym_nc.train import create_model, train
 
 
@@ -74,6 +75,8 @@ def load_config(args: argparse.Namespace) -> None:
     set_cfg(cfg)
     try:
         load_cfg(cfg, args)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"'{args.cfg_file}' is not valid YAML: {error}") from error
     except (KeyError, ValueError, AssertionError) as error:
         reason = error.args[0] if error.args else error
         raise ConfigError(f"'{args.cfg_file}': {reason}") from error
@@ -93,23 +96,33 @@ def run(args: argparse.Namespace) -> None:
     for seed in seeds:
         cfg.seed = seed
         cfg.run_dir = str(out_dir / str(seed))
-        set_printing()
-        seed_everything(seed, verbose=False)
-        datamodule = DataModule()
-        model = create_model()
-        cfg.params = params_count(model)
-        logging.info(model)
-        logging.info('Number of parameters: %d', cfg.params)
-        train(model, datamodule)
+        with logging_to(Path(cfg.run_dir)):
+            source = run_seed()
 
     metric = best_metric()
     minimise = less_is_better(metric, cfg.metric_agg)
-    best = agg_runs(out_dir, metric, minimise, {'data_source': datamodule.source})
+    best = agg_runs(out_dir, metric, minimise, source)
+    print(f"At the best epoch by validation {metric}, {len(seeds)} seed(s), in '{out_dir}':")
     for split, stats in best.items():
-        logging.info('best %s: %s', split, json.dumps(stats))
-    logging.info("Results of %d seed(s), chosen by val %s, in '%s'", len(seeds), metric, out_dir)
+        print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
     if args.mark_done:
         os.rename(args.cfg_file, f'{args.cfg_file}_done')
+
+
+def run_seed() -> str:
+    """Trains with one seed.
+
+    Returns:
+        Where the data came from.
+    """
+    seed_everything(cfg.seed, verbose=False)
+    datamodule = DataModule()
+    model = create_model()
+    cfg.params = params_count(model)
+    logging.info(model)
+    logging.info('Number of parameters: %d', cfg.params)
+    train(model, datamodule)
+    return datamodule.source
 
 
 def run_check() -> None:

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Everything a change must pass: ruff, mypy and the tests. Arguments go to pytest.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh" test
+cd "$root"
+
+"$python" -m ruff check .
+"$python" -m ruff format --check .
+"$python" -m mypy
+"$python" -m pytest "$@"
