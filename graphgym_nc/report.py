@@ -84,15 +84,13 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 def markdown(frame: pd.DataFrame) -> str:
     """A table in Markdown that is also legible as plain text."""
     cells = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    lines = [
-        '| '
-        + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        + ' |'
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    header, *rows = (
+        ' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in cells
-    ]
-    rule = '|' + '|'.join('-' * (width + 2) for width in widths) + '|'
-    return '\n'.join([lines[0], rule, *lines[1:]])
+    )
+    rule = '-|-'.join('-' * width for width in widths)
+    return '\n'.join(f'| {line} |' for line in (header, rule, *rows))
 
 
 def plot_curves(runs: Sequence[Run], path: Path, split: str = 'test') -> None:
