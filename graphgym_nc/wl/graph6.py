@@ -3,6 +3,7 @@
 See https://users.cecs.anu.edu.au/~bdm/data/formats.txt for its definition.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -61,16 +62,20 @@ def read_graph6(path: str | Path) -> list[str]:
         OSError: If the file cannot be read.
         ValueError: If a line is not graph6, naming the file and the line.
     """
-    lines = []
+    return [line for _, line in graph6_lines(path)]
+
+
+def graph6_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """As :meth:`read_graph6`, with the number of every line."""
     for number, line in enumerate(Path(path).read_bytes().splitlines(), start=1):
-        if not line.strip():
+        text = line.strip().removeprefix(_HEADER)
+        if not text:
             continue
         try:
-            decode_graph6(line)
+            decode_graph6(text)
         except ValueError as error:
             raise ValueError(f'{path}, line {number}: {error}') from error
-        lines.append(line.strip().removeprefix(_HEADER).decode('ascii'))
-    return lines
+        yield number, text.decode('ascii')
 
 
 def _decode_size(code: Ints) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """Tests for graph isomorphism by colour refinement."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias, overload
@@ -118,6 +119,11 @@ def wl_classes(graphs: Iterable[GraphLike], algorithm: Algorithm = 'nc-1-wl') ->
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     return [int(number) for number in rank[inverse]]
+
+
+def undistinguished_pairs(classes: Iterable[int]) -> int:
+    """The number of pairs within the same class."""
+    return sum(size * (size - 1) // 2 for size in Counter(classes).values())
 
 
 @overload

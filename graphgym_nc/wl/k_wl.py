@@ -43,6 +43,9 @@ def refine_triples(union: GraphUnion) -> Iterator[list[Ints]]:
         MemoryError: If the triples would take more than :obj:`MAX_BYTES`.
     """
     _check_memory(union.num_nodes)
+    if union.num_graphs == 0:
+        yield []
+        return
     # Graphs of different sizes share no colour after the first iteration, for
     # their multisets differ in size. So each size is refined by itself, all of
     # its graphs in one array of shape [graphs, n, n, n].
@@ -51,7 +54,7 @@ def refine_triples(union: GraphUnion) -> Iterator[list[Ints]]:
     stacks = _initial_colors(union, members)
     yield _unstack(stacks, members)
 
-    num_colors = np.unique(np.concatenate([stack.ravel() for stack in stacks])).size
+    num_colors = np.unique(_join(stacks)).size
     while True:
         total = 0
         for i, stack in enumerate(stacks):
@@ -80,23 +83,23 @@ def _refine(color: Ints) -> Ints:
 
 
 def _initial_colors(union: GraphUnion, members: list[Ints]) -> list[Ints]:
-    pair_types = renumber(np.concatenate([_pair_types(union, m).ravel() for m in members]))
-    first, second, third, shapes, start = [], [], [], [], 0
-    for graphs in members:
-        n = int(union.num_nodes[graphs[0]])
-        stop = start + graphs.size * n * n
-        pairs = pair_types[start:stop].reshape(graphs.size, n, n)
-        start = stop
-        shapes.append((graphs.size, n, n, n))
-        for parts, axis in ((first, 3), (second, 2), (third, 1)):
-            parts.append(np.broadcast_to(np.expand_dims(pairs, axis), shapes[-1]).ravel())
-    color = np.concatenate(first)
-    for parts in (second, third):
-        color = pair_ids(color, np.concatenate(parts))
-    cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
-    return [
-        part.reshape(shape) for part, shape in zip(np.split(color, cuts), shapes, strict=True)
-    ]
+    pairs = [_pair_types(union, graphs) for graphs in members]
+    pairs = _cut(renumber(_join(pairs)), pairs)
+    color, triples = np.zeros(1, dtype=np.int64), []
+    for axis in (3, 2, 1):  # the position that is not in the pair
+        triples = [np.expand_dims(part, axis).repeat(part.shape[1], axis) for part in pairs]
+        flat = _join(triples)
+        color = pair_ids(np.broadcast_to(color, flat.shape), flat)
+    return _cut(color, triples)
+
+
+def _join(arrays: list[Ints]) -> Ints:
+    return np.concatenate([array.ravel() for array in arrays])
+
+
+def _cut(flat: Ints, like: list[Ints]) -> list[Ints]:
+    parts = np.split(flat, np.cumsum([array.size for array in like])[:-1])
+    return [part.reshape(array.shape) for part, array in zip(parts, like, strict=True)]
 
 
 def _pair_types(union: GraphUnion, graphs: Ints) -> Ints:
@@ -108,9 +111,7 @@ def _pair_types(union: GraphUnion, graphs: Ints) -> Ints:
     position[graphs] = np.arange(graphs.size)
     u, v = union.graph.edge_index.numpy()
     where = position[union.batch[u]] if u.size > 0 else u
-    u, v, where, edge_color = (
-        part[where >= 0] for part in (u, v, where, union.edge_color)
-    )
+    u, v, where, edge_color = (part[where >= 0] for part in (u, v, where, union.edge_color))
     local_u, local_v = u - union.ptr[graphs[where]], v - union.ptr[graphs[where]]
 
     kind = np.ones((graphs.size, n, n), dtype=np.int64)
@@ -136,19 +137,15 @@ def _unstack(stacks: list[Ints], members: list[Ints]) -> list[Ints]:
 def _check_memory(num_nodes: Ints) -> None:
     each = [triples_memory(int(n)) for n in num_nodes]
     largest, total = max(each, default=0), sum(each)
+    if total <= MAX_BYTES:
+        return
     if largest > MAX_BYTES:
         index = each.index(largest)
-        raise MemoryError(
-            f'3-WL colours all triples of nodes: graph {index} with its {num_nodes[index]} nodes '
-            f'would take about {_gigabytes(largest)}, more than the {_gigabytes(MAX_BYTES)} allowed'
-        )
-    if total > MAX_BYTES:
-        raise MemoryError(
-            f'3-WL colours all triples of nodes: {len(each)} graphs together would take about '
-            f'{_gigabytes(total)}, more than the {_gigabytes(MAX_BYTES)} allowed; compare fewer '
-            'at once'
-        )
-
-
-def _gigabytes(num_bytes: int) -> str:
-    return f'{num_bytes / 2**30:.1f} GiB'
+        what, advice = f'graph {index} with its {num_nodes[index]} nodes', ''
+    else:
+        what, advice = f'{len(each)} graphs together', '; compare fewer at once'
+    raise MemoryError(
+        f'3-WL colours all triples of nodes: {what} would take about '
+        f'{total / 2**30 if advice else largest / 2**30:.1f} GiB of memory, more than the '
+        f'{MAX_BYTES / 2**30:.1f} GiB allowed{advice}'
+    )

@@ -43,13 +43,13 @@ def pair_ids(first: Ints, second: Ints) -> Ints:
 
 
 def sequence_ids(values: Ints, lengths: Ints) -> Ints:
-    """Numbers sequences of non-negative integers: equal numbers if and only if
+    r"""Numbers sequences of non-negative integers: equal numbers if and only if
     the sequences are equal.
 
     Neighbouring values are merged into the number of their pair until one
     value is left of every sequence. All sequences of one length shrink in the
     same way, so that they are equal as long as, and only if, their remainders
-    are. This takes :math:`\\log_2` of the longest length rounds, each on half
+    are. This takes :math:`\log_2` of the longest length rounds, each on half
     of the values of the one before.
 
     Args:

@@ -104,24 +104,27 @@ def _colors(features: list[Features | None], counts: Ints, what: str) -> Ints:
             f'graph {next(iter(given))} has {what} features, but graph {without} has none'
         )
 
-    rows, first, like = [], next(iter(given)), ''
-    for i, part in given.items():
-        if part.shape[:1] != (counts[i],):
+    rows = [_rows(part, int(counts[i]), f'graph {i}', what) for i, part in given.items()]
+    form = [f'{part.shape[1]} {_KINDS[part.dtype.kind]}' for part in rows]
+    for i, other in zip(given, form, strict=True):
+        if other != form[0]:
             raise ValueError(
-                f'graph {i} has {what} features of shape {list(part.shape)} for {counts[i]} {what}s'
+                f'the {what} features of graph {i} ({other} each) cannot be compared with those '
+                f'of graph {next(iter(given))} ({form[0]} each)'
             )
-        part = part.reshape(counts[i], -1)
-        form = f'{part.shape[1]} {_KINDS.get(part.dtype.kind, part.dtype.name)}'
-        like = like or form
-        if part.dtype.kind not in _KINDS or form != like:
-            raise ValueError(
-                f'the {what} features of graph {i} ({form} each) cannot be compared with those '
-                f'of graph {first} ({like} each)'
-            )
-        if part.dtype.kind == 'f' and np.isnan(part).any():
-            raise ValueError(f'graph {i} has {what} features that are not a number')
-        rows.append(part)
     return _row_ids(np.concatenate(rows))
+
+
+def _rows(features: Features, count: int, graph: str, what: str) -> Features:
+    if features.shape[:1] != (count,):
+        raise ValueError(
+            f'{graph} has {what} features of shape {list(features.shape)} for {count} {what}s'
+        )
+    if features.dtype.kind not in _KINDS:
+        raise ValueError(f'{graph} has {what} features of type {features.dtype}')
+    if features.dtype.kind == 'f' and np.isnan(features).any():
+        raise ValueError(f'{graph} has {what} features that are not a number')
+    return features.reshape(count, -1)
 
 
 def _row_ids(rows: Features) -> Ints:
