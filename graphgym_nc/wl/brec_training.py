@@ -1,7 +1,7 @@
 """Trains a network on one of BREC's pairs and tests whether it parts them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.stats
@@ -10,9 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from graphgym_nc.incidence import TriangleIncidence
 from graphgym_nc.wl.brec import Pair
 from graphgym_nc.wl.encoder import MODELS, GraphEncoder, Model
 from graphgym_nc.wl.graphs import to_data
+
+_Batch: TypeAlias = tuple[Batch, TriangleIncidence]
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def t_squared(first: Tensor, second: Tensor, rounding: float = 1e-9) -> float:
     return float(difference.size(0) * mean @ torch.linalg.solve(covariance, mean))
 
 
-def _train(encoder: GraphEncoder, batches: list[Batch], protocol: Protocol) -> tuple[float, int]:
+def _train(encoder: GraphEncoder, batches: list[_Batch], protocol: Protocol) -> tuple[float, int]:
     optimizer = torch.optim.Adam(
         encoder.parameters(), lr=protocol.lr, weight_decay=protocol.weight_decay
     )
@@ -149,9 +152,9 @@ def _train(encoder: GraphEncoder, batches: list[Batch], protocol: Protocol) -> t
     mean_loss, epochs = float('nan'), 0
     while epochs < protocol.max_epochs:
         epochs, total = epochs + 1, 0.0
-        for batch in batches:
+        for batch, incidence in batches:
             optimizer.zero_grad()
-            z_g, z_h = encoder(batch).chunk(2)
+            z_g, z_h = encoder(batch, incidence).chunk(2)
             loss = F.cosine_similarity(z_g, z_h).clamp(min=0).mean()
             loss.backward()
             optimizer.step()
@@ -163,12 +166,13 @@ def _train(encoder: GraphEncoder, batches: list[Batch], protocol: Protocol) -> t
     return mean_loss, epochs
 
 
-def _batches(first: list[Data], second: list[Data], size: int) -> list[Batch]:
+def _batches(first: list[Data], second: list[Data], size: int) -> list[_Batch]:
     """Batches of :obj:`size` pairs: the first graph of each, then the second."""
-    return [
+    batches = [
         Batch.from_data_list(first[i : i + size] + second[i : i + size])
         for i in range(0, len(first), size)
     ]
+    return [(batch, TriangleIncidence.from_data(batch)) for batch in batches]
 
 
 def _permuted(graph: Data, rng: np.random.Generator) -> Data:

@@ -10,8 +10,8 @@ from graphgym_nc.wl.union import GraphUnion
 MAX_BYTES = 8 << 30
 """The memory that 3-WL may take, in bytes."""
 
-# Colours, three multisets' ids and the keys to sort, at the peak (measured).
-_BYTES_PER_TRIPLE = 88
+# Measured at the peak, where all colours differ.
+_BYTES_PER_TRIPLE = 208
 
 
 def refine_triples(union: GraphUnion) -> Iterator[list[Ints]]:
@@ -140,12 +140,11 @@ def _check_memory(num_nodes: Ints) -> None:
     if total <= MAX_BYTES:
         return
     if largest > MAX_BYTES:
-        index = each.index(largest)
-        what, advice = f'graph {index} with its {num_nodes[index]} nodes', ''
+        what, needed, advice = f'a graph of {num_nodes.max()} nodes', largest, ''
     else:
-        what, advice = f'{len(each)} graphs together', '; compare fewer at once'
+        what, needed = f'{len(each)} graphs together', total
+        advice = '; compare fewer at once'
     raise MemoryError(
-        f'3-WL colours all triples of nodes: {what} would take about '
-        f'{total / 2**30 if advice else largest / 2**30:.1f} GiB of memory, more than the '
-        f'{MAX_BYTES / 2**30:.1f} GiB allowed{advice}'
+        f'3-WL colours all triples of nodes: {what} would take about {needed / 2**30:.1f} GiB of '
+        f'memory, more than the {MAX_BYTES / 2**30:.1f} GiB allowed{advice}'
     )

@@ -1,5 +1,6 @@
 """Draws graphs by their colours, and tables of expressiveness."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,7 @@ def _draw(ax: Axes, graph: Any, paint: list[Any]) -> None:
         linewidths=0.5,
     )
     ax.set_axis_off()
+    ax.set_aspect('equal')
     ax.margins(0.1)
 
 
@@ -123,7 +125,7 @@ def _layout(graph: Any) -> dict[int, Any]:
     """Places each connected part on its own, the parts side by side."""
     parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
     radius = [max(1.0, len(part) ** 0.5) for part in parts]
-    columns = max(1, round(len(parts) ** 0.5))
+    columns = math.ceil(len(parts) ** 0.5)
     cell = 2.4 * max(radius, default=1.0)
     position: dict[int, Any] = {}
     for i, (part, size) in enumerate(zip(parts, radius, strict=True)):
