@@ -26,7 +26,7 @@ def main() -> int:
     settings = parser.add_argument_group('protocol')
     for field in fields(Protocol):
         settings.add_argument(
-            f'--{field.name}',
+            '--' + field.name.replace('_', '-'),
             type=type(field.default),
             default=field.default,
             help='default: %(default)s',
@@ -45,9 +45,13 @@ def main() -> int:
     keys = [(file, i) for file in args.categories for i in range(len(brec[file]))]
     todo = [key for key in keys if key not in log.results]
     with tqdm(total=len(keys), initial=len(keys) - len(todo), unit='pair') as bar:
-        for file, _ in evaluate(brec, log, todo):
-            bar.set_description(file)
-            bar.update()
+        try:
+            for file, _ in evaluate(brec, log, todo):
+                bar.set_description(file)
+                bar.update()
+        except KeyboardInterrupt:
+            print(f'stopped; start again to go on from {log.path}', file=sys.stderr)
+            return 130
     for file, score in log.scores().items():
         print(
             f'{file}: {score.parted} of {score.tested} told apart, {score.unreliable} unreliable'

@@ -121,6 +121,7 @@ def _merge_neighbours(values: Ints, lengths: Ints) -> tuple[Ints, Ints]:
     rank = np.arange(int(half.sum())) - np.repeat(np.cumsum(half) - half, half)
     left = np.repeat(end - lengths, half) + 2 * rank
     alone = left + 1 == np.repeat(end, half)
-    # 0 says that there is no second value.
-    right = np.where(alone, 0, values[np.minimum(left + 1, values.size - 1)] + 1)
+    # A 0 in place of no value cannot be mistaken: in all sequences of a length,
+    # it is in the same place.
+    right = np.where(alone, 0, values[np.minimum(left + 1, values.size - 1)])
     return pair_ids(values[left], right), half

@@ -156,8 +156,10 @@ def _check_mirrored(union: GraphUnion, edge_index: Ints) -> None:
     seen[1, edge_id[edge_index[0] > edge_index[1]]] = True
     one_way = np.flatnonzero(seen[0] != seen[1])
     if one_way.size > 0:
-        node = int(union.graph.edge_index[0, int(one_way[0])])
+        directed = np.unique(union.batch[union.graph.edge_index[0].numpy()[one_way]])
+        more = f' (and {directed.size - 1} more)' if directed.size > 1 else ''
+        # Past `disjoint_union`, `colorings` and the function that was called.
         warnings.warn(
-            f'graph {union.batch[node]} is directed: its edges are taken as undirected ones',
-            stacklevel=3,
+            f'graph {directed[0]}{more} is directed: its edges are taken as undirected ones',
+            stacklevel=5,
         )

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from graphgym_nc.wl import wl_classes
 from graphgym_nc.wl.union import disjoint_union
 
 
@@ -105,6 +106,13 @@ def test_directed_edges_are_taken_as_undirected_with_a_warning(directed):
     with pytest.warns(UserWarning, match='graph 1 is directed: .* taken as undirected'):
         union = disjoint_union([nx.path_graph(2), directed])
     assert union.graph.edge_index.t().tolist() == [[0, 1], [2, 3]]
+
+
+def test_the_warning_counts_the_graphs_and_points_at_the_caller():
+    arc = nx.DiGraph([(0, 1), (0, 2)])
+    with pytest.warns(UserWarning, match=r'graph 1 \(and 1 more\) is directed') as record:
+        assert wl_classes([nx.path_graph(3), arc, arc]) == [0, 0, 0]
+    assert record[0].filename == __file__
 
 
 def test_loops_and_parallel_edges_are_no_reason_for_a_warning():
