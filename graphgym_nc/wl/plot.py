@@ -19,6 +19,7 @@ from graphgym_nc.wl.expressiveness import TOTAL, UNDISTINGUISHED
 from graphgym_nc.wl.graphs import GraphLike, to_graph
 
 _MAX_LEGEND = 12
+_MAX_KAMADA_KAWAI = 200  # its time grows with the cube of the nodes
 
 
 def plot_pair(
@@ -78,7 +79,7 @@ def _plot_atlas(ax: Axes, table: pd.DataFrame, names: list[str]) -> None:
     bars = ax.barh(range(len(names)), values.fillna(0).astype(int), color='tab:blue')
     ax.bar_label(bars, ['-' if pd.isna(value) else str(value) for value in values], padding=3)
     ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
+    ax.set_ylim(len(names) - 0.5, -0.5)  # rows level with those of BREC
     ax.set_xlim(0, max(1, int(values.max())) * 1.15)
     ax.set_xlabel('pairs')
     ax.set_title('Graphs of up to 7 nodes:\npairs not told apart')
@@ -93,13 +94,13 @@ def _plot_brec(ax: Axes, table: pd.DataFrame) -> None:
     ax.imshow(np.ma.masked_invalid(share), cmap='Blues', vmin=0, vmax=1, aspect='auto')
     for (i, j), value in np.ndenumerate(share):
         text = '-' if np.isnan(value) else str(counts.iat[i, j])
-        ax.text(j, i, text, ha='center', va='center', color='white' if value > 0.6 else 'black')
+        ax.text(j, i, text, ha='center', va='center', color='white' if value > 0.5 else 'black')
     labels = [f'{name.replace(" ", chr(10), 1)}\n({number})' for name, number in of.items()]
     ax.set_xticks(range(len(of)), labels, fontsize=8)
     ax.set_yticks(range(len(table)), [''] * len(table))
     ax.tick_params(length=0)
     ax.axvline(len(of) - 1.5, color='black', linewidth=1)
-    ax.set_title('BREC: pairs told apart (of so many)')
+    ax.set_title('BREC: pairs told apart\n(of how many, in brackets)')
 
 
 def _draw(ax: Axes, graph: Any, paint: list[Any]) -> None:
@@ -130,7 +131,11 @@ def _layout(graph: Any) -> dict[int, Any]:
     position: dict[int, Any] = {}
     for i, (part, size) in enumerate(zip(parts, radius, strict=True)):
         center = np.array([i % columns, -(i // columns)]) * cell
-        place = nx.kamada_kawai_layout(graph.subgraph(sorted(part)), scale=size)
+        subgraph = graph.subgraph(sorted(part))
+        if len(part) <= _MAX_KAMADA_KAWAI:
+            place = nx.kamada_kawai_layout(subgraph, scale=size)
+        else:
+            place = nx.spring_layout(subgraph, scale=size, seed=0)
         position.update({node: center + xy for node, xy in place.items()})
     return position
 

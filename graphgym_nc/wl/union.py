@@ -75,11 +75,12 @@ def disjoint_union(graphs: Iterable[GraphLike]) -> GraphUnion:
     edge_index = edge_index + np.repeat(np.cumsum(num_nodes) - num_nodes, num_columns)
     graph = simple_graph(torch.from_numpy(edge_index), int(num_nodes.sum()))
 
+    column_color = _colors([item.edge_attr for item in each], num_columns, 'edge')
     union = GraphUnion(
         graph,
         num_nodes,
         _colors([item.x for item in each], num_nodes, 'node'),
-        _edge_color(graph, _colors([item.edge_attr for item in each], num_columns, 'edge')),
+        _edge_color(graph, num_nodes, column_color),
     )
     _check_mirrored(union, edge_index)
     return union
@@ -134,17 +135,19 @@ def _row_ids(rows: Features) -> Ints:
     return ids
 
 
-def _edge_color(graph: SimpleGraph, column_color: Ints) -> Ints:
+def _edge_color(graph: SimpleGraph, num_nodes: Ints, column_color: Ints) -> Ints:
     edge_id = graph.edge_id.numpy()
     color = np.zeros(graph.num_edges + 1, dtype=np.int64)
     color[edge_id] = column_color
     differs = (color[edge_id] != column_color) & (edge_id < graph.num_edges)
     if differs.any():
-        edge = int(edge_id[differs][0])
-        u, v = graph.edge_index[:, edge].tolist()
+        u, v = graph.edge_index[:, int(edge_id[differs][0])].tolist()
+        end = np.cumsum(num_nodes)
+        index = int(np.searchsorted(end, u, side='right'))
+        start = end[index] - num_nodes[index]
         raise ValueError(
-            f'two copies of one edge (of nodes {u} and {v} of the union of all graphs) differ '
-            'in their features; an undirected edge has the same in both directions'
+            f'graph {index}: the edge between nodes {u - start} and {v - start} has different '
+            'features in its copies; an undirected edge has the same in both directions'
         )
     return renumber(color[:-1])
 

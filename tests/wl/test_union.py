@@ -73,7 +73,10 @@ def test_graphs_without_edges_need_no_edge_features():
         ([data([[1], [2]]), data([[1, 2], [2, 2]])], 'graph 1 .2 numbers each'),
         ([data([[1.0], [float('nan')]])], 'not a number'),
         ([data([[1]])], 'for 2 nodes'),
-        ([data(edge_attr=[1, 2])], 'differ in their features'),
+        (
+            [data(edge_attr=[1, 1]), data(edge_attr=[1, 2])],
+            'graph 1: the edge between nodes 0 and 1',
+        ),
         ([data(), 'B!'], 'graph 1: byte'),
     ],
 )
