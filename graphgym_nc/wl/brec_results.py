@@ -1,0 +1,165 @@
+"""Keeps the results of BREC's pairs, so that a run can be stopped and resumed."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+import torch_geometric
+
+import graphgym_nc
+from graphgym_nc.wl.brec import CATEGORIES, Pair
+from graphgym_nc.wl.brec_training import PairResult, Protocol, train_pair
+
+Key: TypeAlias = tuple[str, int]
+
+
+class Score(NamedTuple):
+    """How a category went.
+
+    Attributes:
+        tested: The number of its pairs that were tested.
+        parted: The number of those told apart, and reliably so.
+        unreliable: The number of those where even copies of one graph were
+            told apart.
+    """
+
+    tested: int
+    parted: int
+    unreliable: int
+
+
+class ResultLog:
+    """A file of one JSON object per line: the settings first, then one line
+    per finished pair.
+
+    Args:
+        path: The file, which is created if it does not exist.
+        protocol: The settings of the run.
+        brec: The pairs, see :meth:`~graphgym_nc.wl.brec.load_brec`.
+
+    Raises:
+        ValueError: If the file belongs to other settings or other data, or is
+            no such file.
+    """
+
+    def __init__(self, path: str | Path, protocol: Protocol, brec: dict[str, list[Pair]]) -> None:
+        self.path = Path(path)
+        self.protocol = protocol
+        self.results: dict[Key, PairResult] = {}
+        run = {'protocol': asdict(protocol), 'data_sha256': _digest(brec)}
+        if self.path.exists():
+            _drop_cut_off_line(self.path)
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._append({**run, 'versions': _versions()})
+            return
+        header, self.results = _read(self.path)
+        if {name: header.get(name) for name in run} != run:
+            raise ValueError(
+                f'{self.path} holds results of other settings or data; resume with the same '
+                'ones, or choose another file'
+            )
+
+    def add(self, key: Key, result: PairResult, seconds: float) -> None:
+        """Writes down a finished pair."""
+        category, pair = key
+        self._append({'category': category, 'pair': pair, **result._asdict(), 'seconds': seconds})
+        self.results[key] = result
+
+    def scores(self) -> dict[str, Score]:
+        """The scores of the categories that pairs were tested of."""
+        return _scores(self.protocol, self.results)
+
+    def _append(self, record: dict[str, Any]) -> None:
+        # One write to a file that is open for appending: a line is there as a
+        # whole or, if the machine stops, cut off and not counted.
+        line = json.dumps(record).encode() + b'\n'
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, line)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def evaluate(
+    brec: dict[str, list[Pair]],
+    log: ResultLog,
+    keys: Iterable[Key],
+    train: Callable[[Pair, Protocol, tuple[int, ...]], PairResult] = train_pair,
+) -> Iterator[Key]:
+    """Trains on the given pairs that :obj:`log` has no result of yet.
+
+    Yields:
+        Every pair, once its result is in the log.
+    """
+    number = {category.file: i for i, category in enumerate(CATEGORIES)}
+    for key in keys:
+        if key not in log.results:
+            category, pair = key
+            start = perf_counter()
+            result = train(brec[category][pair], log.protocol, (number[category], pair))
+            log.add(key, result, round(perf_counter() - start, 3))
+        yield key
+
+
+def read_scores(path: str | Path) -> tuple[Protocol, dict[str, Score]]:
+    """Reads the settings and the scores of a :class:`ResultLog`'s file."""
+    header, results = _read(Path(path))
+    protocol = Protocol(**header['protocol'])
+    return protocol, _scores(protocol, results)
+
+
+def _scores(protocol: Protocol, results: dict[Key, PairResult]) -> dict[str, Score]:
+    limit, out = protocol.threshold, {}
+    for category in CATEGORIES:
+        of_category = [result for (file, _), result in results.items() if file == category.file]
+        if of_category:
+            reliable = [result for result in of_category if result.t_squared_copies <= limit]
+            parted = sum(result.t_squared > limit for result in reliable)
+            out[category.file] = Score(len(of_category), parted, len(of_category) - len(reliable))
+    return out
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[Key, PairResult]]:
+    """The settings and the results in a file."""
+    header: dict[str, Any] = {}
+    results: dict[Key, PairResult] = {}
+    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), start=1):
+        if not line.endswith(b'\n'):  # a pair that is being written just now
+            break
+        try:
+            record = json.loads(line)
+            if number == 1:
+                header = {'protocol': record['protocol'], **record}
+            else:
+                result = PairResult(*(record[name] for name in PairResult._fields))
+                results[record['category'], record['pair']] = result
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f'{path}, line {number}: not a result of BREC') from error
+    if not header:
+        raise ValueError(f'{path} is empty')
+    return header, results
+
+
+def _drop_cut_off_line(path: Path) -> None:
+    content = path.read_bytes()
+    complete = content.rfind(b'\n') + 1
+    if complete < len(content):
+        os.truncate(path, complete)
+
+
+def _digest(brec: dict[str, list[Pair]]) -> str:
+    text = '\n'.join(graph for pairs in brec.values() for pair in pairs for graph in pair)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    modules = (graphgym_nc, torch, torch_geometric)
+    return {module.__name__: str(module.__version__) for module in modules}

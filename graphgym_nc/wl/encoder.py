@@ -1,0 +1,137 @@
+"""Networks that embed graphs by their structure alone."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn import GINConv, global_add_pool
+
+from graphgym_nc.incidence import TriangleIncidence
+from graphgym_nc.nn import NCGNNConv
+from graphgym_nc.wl.graphs import GraphLike, to_data
+
+Model: TypeAlias = Literal['gin', 'nc-gnn']
+
+MODELS: tuple[Model, ...] = ('gin', 'nc-gnn')
+
+
+class GraphEncoder(torch.nn.Module):
+    r"""Stacks GIN or NC-GNN layers on constant features, and sums the nodes.
+
+    There is no normalisation, and :math:`\epsilon = \sqrt{2} - 1` is
+    irrational, so that nothing keeps the layers from being injective.
+
+    Args:
+        model: :obj:`'gin'` or :obj:`'nc-gnn'`.
+        channels: The width of all layers.
+        num_layers: The number of layers.
+        activation: The activation after every linear layer.
+        out_channels: The size of the embedding, given by a last linear layer;
+            :obj:`channels`, without such a layer, if not given.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        channels: int = 32,
+        num_layers: int = 6,
+        activation: type[torch.nn.Module] = torch.nn.Tanh,
+        out_channels: int | None = None,
+    ) -> None:
+        super().__init__()
+        if model not in MODELS:
+            raise ValueError(
+                f"unknown model '{model}' (allowed are {', '.join(map(repr, MODELS))})"
+            )
+        self.channels = channels
+        eps = math.sqrt(2) - 1
+        self.convs = torch.nn.ModuleList()
+        for _ in range(num_layers):
+            nn = _mlp(channels, activation)
+            if model == 'gin':
+                self.convs.append(GINConv(nn, eps))
+            else:
+                self.convs.append(NCGNNConv(nn, _mlp(channels, activation), eps, train_eps=False))
+        self.lin = (
+            torch.nn.Identity()
+            if out_channels is None
+            else torch.nn.Linear(channels, out_channels)
+        )
+
+    def forward(self, data: Data, incidence: TriangleIncidence | None = None) -> Tensor:
+        """Embeds a batch of graphs, into shape :obj:`[num_graphs, channels]`.
+
+        Args:
+            data: The batch.
+            incidence: Its triangles; found here if not given.
+        """
+        assert data.num_nodes is not None
+        x = next(self.parameters()).new_ones(data.num_nodes, self.channels)
+        incidence = TriangleIncidence.from_data(data) if incidence is None else incidence
+        for conv in self.convs:
+            if isinstance(conv, NCGNNConv):
+                x = conv(x, data.edge_index, incidence)
+            else:
+                x = conv(x, data.edge_index)
+        return self.lin(global_add_pool(x, data.batch))
+
+
+def random_embeddings(graphs: Sequence[GraphLike], model: Model, seed: int = 0) -> Tensor:
+    r"""Embeds graphs by a network of random weights, in double precision.
+
+    By Theorem 3 of the paper, an NC-GNN can part exactly the graphs that
+    NC-1-WL parts, and a GIN those that 1-WL parts. Analytic networks with
+    random weights do so almost surely: graphs that the algorithm does not part
+    get the same embedding up to rounding, and all others do not.
+
+    Args:
+        graphs: The graphs, without regard to their features.
+        model: :obj:`'gin'` or :obj:`'nc-gnn'`.
+        seed: Determines the weights.
+
+    Returns:
+        The embeddings, of shape :obj:`[num_graphs, channels]`.
+    """
+    encoder = GraphEncoder(model).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        # Large enough for differences between graphs not to vanish from layer
+        # to layer, and bounded by the tanh, so that rounding does not grow.
+        for parameter in encoder.parameters():
+            std = 1.5 * parameter.size(-1) ** -0.5 if parameter.dim() == 2 else 1.0
+            parameter.normal_(std=std, generator=generator)
+        return encoder(Batch.from_data_list([to_data(graph) for graph in graphs]))
+
+
+def embedding_classes(embeddings: Tensor, tolerance: float = 1e-8) -> list[int]:
+    """Sorts embeddings into classes: those closer than :obj:`tolerance` in all
+    channels, directly or through others, are in one class.
+
+    The default lies far from both sides of what happens in
+    :meth:`random_embeddings`: on the atlas and on BREC, rounding stays below
+    :obj:`1e-11`, and different graphs are at least :obj:`1e-4` apart.
+    """
+    classes = torch.arange(embeddings.size(0))
+    # Sorted by one channel, only embeddings within the tolerance there need
+    # comparing: a handful instead of all pairs.
+    order = embeddings[:, 0].argsort()
+    z = embeddings[order]
+    last = torch.searchsorted(z[:, 0].contiguous(), z[:, 0] + tolerance, right=True)
+    for i, stop in enumerate(last.tolist()):
+        near = ((z[i:stop] - z[i]).abs() <= tolerance).all(dim=1)
+        for j in (order[i:stop][near]).tolist():
+            a, b = int(classes[order[i]]), int(classes[j])
+            classes[classes == max(a, b)] = min(a, b)
+    return classes.unique(return_inverse=True)[1].tolist()
+
+
+def _mlp(channels: int, activation: type[torch.nn.Module]) -> torch.nn.Sequential:
+    return torch.nn.Sequential(
+        torch.nn.Linear(channels, channels),
+        activation(),
+        torch.nn.Linear(channels, channels),
+        activation(),
+    )
