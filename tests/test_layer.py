@@ -14,7 +14,7 @@ from torch_geometric.graphgym.model_builder import create_model
 from torch_geometric.graphgym.train import GraphGymDataModule
 from torch_geometric.graphgym.train import train as stock_train
 from torch_geometric.graphgym.utils.comp_budget import params_count
-from torch_geometric.loader import NeighborLoader
+from torch_geometric.loader import RandomNodeLoader
 
 import graphgym_nc.layer
 from graphgym_nc import TriangleIncidence
@@ -245,12 +245,15 @@ def cut_nodes(data):
     return data.subgraph(torch.arange(1, 7))
 
 
-def sample_neighbours(data):
-    return next(iter(NeighborLoader(data, [2], batch_size=4)))
+def cut_edges(data):
+    return data.edge_subgraph(torch.arange(9))
 
 
-@pytest.mark.filterwarnings('ignore:Using .NeighborSampler. without')
-@pytest.mark.parametrize('sample', [cut_nodes, lambda data: data.edge_subgraph(torch.arange(9))])
+def sample_random_nodes(data):
+    return next(iter(RandomNodeLoader(data, num_parts=2, shuffle=True)))
+
+
+@pytest.mark.parametrize('sample', [cut_nodes, cut_edges, sample_random_nodes])
 def test_sampled_graphs_with_stale_triangles(cfg, sample):
     sampled = sample(AddTriangles()(graph()))
     assert 'triangle_index' in sampled
