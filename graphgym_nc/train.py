@@ -1,6 +1,7 @@
 """Trains a model with PyTorch Lightning."""
 
 import inspect
+import logging
 import warnings
 from typing import Any
 
@@ -55,6 +56,7 @@ def train(model: Module, datamodule: DataModule) -> None:
     # What Lightning has to say on workers, GPUs and loggers is for its own
     # users: here, configuration keys decide.
     warnings.filterwarnings('ignore', module='pytorch_lightning')
+    logging.getLogger('pytorch_lightning').setLevel(logging.WARNING)
     trainer = pl.Trainer(
         max_epochs=cfg.optim.max_epoch,
         accelerator=cfg.accelerator,
