@@ -22,7 +22,8 @@ EPOCHS = 6
 
 def command(*opts):
     return [
-        '--cfg', str(CONFIG), 'nc.counting_graphs', '60', 'num_threads', '1', 'dataset.dir', 'data',
+        '--cfg', str(CONFIG), 'nc.counting_graphs', '60', 'num_threads', '1',
+        'dataset.dir', 'data',
         'optim.max_epoch', str(EPOCHS), 'train.batch_size', '8', 'train.ckpt_period', '1',
         'gnn.dropout', '0.3', *opts,
     ]  # fmt: skip
@@ -125,7 +126,7 @@ def test_two_processes_on_one_run():
 
 
 def test_nan_is_a_failure_that_names_the_epoch():
-    with pytest.raises(SystemExit, match='the training loss is not finite in epoch'):
+    with pytest.raises(SystemExit, match='the train loss is not finite in epoch 0'):
         main(command('out_dir', 'parts', 'optim.base_lr', '1e30', 'optim.scheduler', 'none'))
     facts = record('parts')
     assert facts['status'] == 'FAILED'
