@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
-from torch_geometric.graphgym.loader import create_dataset, get_loader, set_dataset_attr
+from torch_geometric.graphgym.loader import create_dataset, get_loader
 from torch_geometric.loader import DataLoader
 from torch_geometric.utils import index_to_mask
 
@@ -98,7 +98,7 @@ def split_dataset(dataset: InMemoryDataset) -> list[InMemoryDataset]:
         size = dataset[0].num_nodes
         parts = _random_split(size)
         for split, index in zip(SPLITS, parts, strict=False):
-            set_dataset_attr(dataset, f'{split}_mask', index_to_mask(index, size), size)
+            _set_mask(dataset, f'{split}_mask', index_to_mask(index, size))
         return [dataset] * len(parts)
     raise ConfigError(
         f"'{cfg.dataset.name}' has no split of its own, and none can be drawn for "
@@ -119,6 +119,13 @@ def _own_split(dataset: InMemoryDataset) -> list[InMemoryDataset] | None:
     marks = ('_mask', '_edge_index', '_pos_edge_index')
     number = sum(any(f'{split}{mark}' in data for mark in marks) for split in SPLITS)
     return [dataset] * number if number >= 2 else None
+
+
+def _set_mask(dataset: InMemoryDataset, key: str, mask: Tensor) -> None:
+    dataset._data[key] = mask
+    dataset._data_list = None
+    if dataset.slices is not None:
+        dataset.slices[key] = torch.tensor([0, mask.numel()])
 
 
 def _random_split(size: int) -> list[Tensor]:

@@ -82,7 +82,8 @@ def environment() -> dict[str, Any]:
     """The software and the machine that a figure was measured with."""
     return {
         'command': [Path(sys.argv[0]).name, *sys.argv[1:]],
-        'versions': {'python': platform.python_version(), **_versions()},
+        'python': platform.python_version(),
+        'versions': {package: _version(package) for package in _PACKAGES},
         'commit': _commit(),
         'machine': {
             'system': platform.platform(),
@@ -96,9 +97,11 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str]:
-    installed = {d.name: d.version for d in importlib.metadata.distributions()}
-    return {name: installed[name] for name in _PACKAGES if name in installed}
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _commit() -> str | None:

@@ -1,3 +1,5 @@
+from itertools import chain
+
 import pytest
 import torch
 from torch_geometric.data import Data, InMemoryDataset
@@ -99,7 +101,7 @@ def test_random_split_of_graphs(cfg, serve):
     cfg.dataset.task, cfg.dataset.split = 'graph', [0.5, 0.25, 0.25]
     first = [numbers(loader) for loader in DataModule().loaders]
     assert [len(part) for part in first] == [10, 5, 5]
-    assert sorted(sum(first, [])) == list(range(20))
+    assert sorted(chain.from_iterable(first)) == list(range(20))
     assert [numbers(loader) for loader in DataModule().loaders] == first
     cfg.seed = 1
     assert [numbers(loader) for loader in DataModule().loaders] != first
