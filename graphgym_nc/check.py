@@ -44,10 +44,12 @@ def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
 
 def _forward_backward(model: Module, batch: Data) -> tuple[float, dict[str, Any]]:
     sizes: dict[int, int] = {}
+    known = {p.untyped_storage().data_ptr() for p in model.parameters()}
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
-        sizes[storage.data_ptr()] = storage.nbytes()
+        if storage.data_ptr() not in known:
+            sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     batch.split = 'train'

@@ -29,6 +29,17 @@ IGNORED = (
     'val.sample_node', 'view_emb',
 )  # fmt: skip
 
+# The metrics of GraphGym's own logger.
+_METRICS = {
+    'classification_binary': ('accuracy', 'precision', 'recall', 'f1', 'auc'),
+    'classification_multi': ('accuracy',),
+    'regression': ('mae', 'mse', 'rmse'),
+}
+
+_SAMPLERS = (
+    'cluster', 'full_batch', 'neighbor', 'random_node', 'saint_edge', 'saint_node', 'saint_rw',
+)  # fmt: skip
+
 SBM_SOURCES = ('auto', 'official', 'generated')
 
 
@@ -150,6 +161,8 @@ def check_nc(cfg: CfgNode) -> None:
     sizes = nc.sbm_graphs
     valid = len(sizes) in (0, 3) and all(isinstance(n, int) and n >= 1 for n in sizes)
     _check(valid, 'nc.sbm_graphs', sizes, '[] or three positive integers: [train, val, test]')
+    if nc.sbm_source == 'official':
+        _check(not sizes, 'nc.sbm_graphs', sizes, "[] with 'nc.sbm_source: official'")
     _check(nc.sbm_seed >= 0, 'nc.sbm_seed', nc.sbm_seed, 'an integer from 0')
     timeout = nc.download_timeout
     _check(timeout > 0, 'nc.download_timeout', timeout, 'a positive number of seconds')
@@ -182,6 +195,16 @@ def check_cfg(cfg: CfgNode) -> None:
             key = f'{kind}_encoder_name'
             known = getattr(register, f'{kind}_encoder_dict')
             check_choice(f'dataset.{key}', cfg.dataset[key], known)
+    losses = {'cross_entropy', 'mse', *register.loss_dict}
+    check_choice('model.loss_fun', cfg.model.loss_fun, losses)
+    check_choice('model.size_average', cfg.model.size_average, ('mean', 'sum'))
+    check_choice('accelerator', cfg.accelerator, ('auto', 'cpu', 'cuda', 'gpu', 'mps', 'tpu'))
+    for part in ('train', 'val'):
+        check_choice(f'{part}.sampler', cfg[part].sampler, _SAMPLERS)
+    _check(0 <= cfg.gnn.dropout < 1, 'gnn.dropout', cfg.gnn.dropout, 'at least 0 and below 1')
+    for key in ('layers_pre_mp', 'layers_mp'):
+        _check(cfg.gnn[key] >= 0, f'gnn.{key}', cfg.gnn[key], 'an integer from 0')
+    _check(cfg.gnn.dim_inner >= 1, 'gnn.dim_inner', cfg.gnn.dim_inner, 'an integer from 1')
     check_choice('metric_agg', cfg.metric_agg, ('argmax', 'argmin'))
     _check(cfg.optim.max_epoch >= 1, 'optim.max_epoch', cfg.optim.max_epoch, 'an integer from 1')
     for key in ('eval_period', 'ckpt_period', 'batch_size'):
@@ -215,7 +238,10 @@ def _warn_of_ignored(cfg: CfgNode) -> None:
 
 def best_metric(cfg: CfgNode) -> tuple[str, bool]:
     """The metric that chooses the reported epoch, and whether less of it is
-    better.
+    better; known once the data set is.
+
+    Raises:
+        ConfigError: If the run will have no such metric.
     """
     metric = cfg.metric_best
     if metric == 'auto' and cfg.custom_metrics:
@@ -223,6 +249,7 @@ def best_metric(cfg: CfgNode) -> tuple[str, bool]:
     elif metric == 'auto':
         defaults = {'regression': 'mae', 'classification_binary': 'auc'}
         metric = defaults.get(infer_task(), 'accuracy')
+    check_choice('metric_best', metric, {'loss', *(cfg.custom_metrics or _METRICS[infer_task()])})
     return metric, less_is_better(metric, cfg.metric_agg)
 
 

@@ -62,6 +62,22 @@ def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:
     return to_run
 
 
+def refuse_other_data(run_dir: Path, fingerprint: str) -> None:
+    """Makes sure that all seeds of a configuration see the same data: what is
+    official today may have been generated yesterday.
+
+    Raises:
+        ConfigError: If another seed has seen other data.
+    """
+    for folder in seed_folders(run_dir.parent):
+        facts = RunRecord(folder).facts
+        if facts.get('data_fingerprint', fingerprint) != fingerprint:
+            raise ConfigError(
+                f"'{folder}' was run on other data ({facts['data_source']}), and results must not "
+                f"be mixed; choose another 'out_dir'"
+            )
+
+
 @contextmanager
 def alone_in(run_dir: Path) -> Iterator[None]:
     """Keeps other processes out of the folder of a run.

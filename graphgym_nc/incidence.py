@@ -129,13 +129,14 @@ class TriangleIncidence:
 
         Raises:
             ValueError: If :obj:`triangle_index` holds a triangle whose edges
-                are not in :obj:`edge_index`.
+                are not in :obj:`edge_index`, or one twice.
         """
         graph = simple_graph(edge_index, num_nodes)
         if triangle_index is None:
             triangle_index, opposite = list_triangles(graph)
         else:
             opposite = _opposite_edges(graph, triangle_index)
+            _refuse_repeated(triangle_index)
 
         corner, edge = triangle_index.flatten(), opposite.flatten()
         weight = torch.bincount(edge, minlength=graph.num_edges)
@@ -210,11 +211,22 @@ class TriangleIncidence:
         )
 
 
+def _refuse_repeated(triangle_index: Tensor) -> None:
+    number = triangle_index.sort(dim=0).values.unique(dim=1).size(1)
+    if number < triangle_index.size(1):
+        raise ValueError(
+            f"'triangle_index' holds {triangle_index.size(1)} triangles, but only {number} "
+            f'different ones'
+        )
+
+
 def _opposite_edges(graph: SimpleGraph, triangle_index: Tensor) -> Tensor:
     if triangle_index.dim() != 2 or triangle_index.size(0) != 3:
         raise ValueError(
             f"'triangle_index' must have shape [3, T] (got {list(triangle_index.shape)})"
         )
+    if triangle_index.is_floating_point():
+        raise ValueError(f"'triangle_index' must hold integers (got {triangle_index.dtype})")
     a, b, c = triangle_index.sort(dim=0).values
     edges, exist = zip(graph.find(b, c), graph.find(a, c), graph.find(a, b), strict=True)
     inside = (a >= 0) & (a < b) & (b < c) & (c < graph.num_nodes)

@@ -1,6 +1,7 @@
 """The layers, as GraphGym knows them."""
 
 import threading
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -9,8 +10,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
+from torch_geometric.graphgym.init import init_weights
 from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
+from typing_extensions import Self
 
 from graphgym_nc.config import ConfigError, check_nc
 from graphgym_nc.incidence import TriangleIncidence
@@ -18,8 +21,22 @@ from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.registry import register_once
 
 
+class _NCLayer(torch.nn.Module):
+    """A layer of NC-GNN, with :obj:`nc.communicate_scale`."""
+
+    model: NCGNNConv
+
+    def apply(self, fn: Callable[[torch.nn.Module], None]) -> Self:
+        super().apply(fn)
+        if fn is init_weights:  # which GraphGym applies once all has been built
+            scaled = (torch.nn.BatchNorm1d, torch.nn.Linear)
+            layers = [m for m in self.model.nn_communicate.modules() if isinstance(m, scaled)]
+            layers[-1].weight.data.mul_(cfg.nc.communicate_scale)
+        return self
+
+
 @register_once(register.layer_dict, 'ncgnnconv')
-class NCGNNConvLayer(torch.nn.Module):
+class NCGNNConvLayer(_NCLayer):
     """A layer of NC-GNN: see :class:`graphgym_nc.nn.NCGNNConv`."""
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
@@ -32,7 +49,7 @@ class NCGNNConvLayer(torch.nn.Module):
 
 
 @register_once(register.layer_dict, 'ncgnneconv')
-class NCGNNEConvLayer(torch.nn.Module):
+class NCGNNEConvLayer(_NCLayer):
     """A layer of NC-GNN with edge features: see
     :class:`graphgym_nc.nn.NCGNNEConv`.
     """
@@ -79,18 +96,6 @@ class GINEBaselineLayer(torch.nn.Module):
         return batch
 
 
-def scale_communication(model: torch.nn.Module) -> None:
-    """Applies :obj:`nc.communicate_scale` to all layers of a model, whose
-    weights GraphGym sets when all of it has been built.
-    """
-    for module in model.modules():
-        if isinstance(module, NCGNNConv):
-            weights = [
-                p for name, p in module.nn_communicate.named_parameters() if 'weight' in name
-            ]
-            weights[-1].data.mul_(cfg.nc.communicate_scale)
-
-
 _last = threading.local()
 
 
@@ -108,6 +113,8 @@ def incidence_of(batch: Data) -> TriangleIncidence:
         if unchanged and same_size and _equal(_last.edge_index, edge_index):
             return _last.incidence
     incidence = TriangleIncidence.from_data(batch)
+    if edge_index.is_inference():  # which may change unseen
+        edge_index = edge_index.clone()
     _last.edge_index, _last.version = edge_index, _version(edge_index)
     _last.incidence = incidence
     return incidence

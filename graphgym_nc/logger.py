@@ -72,14 +72,19 @@ class Metrics(Logger):
         self._pred: list[Tensor] = []
         self._losses: list[Tensor] = []
         self._start = time.perf_counter()
-        self.seconds = 0.0
+        self.seconds: float | None = None
+
+    def stop(self) -> None:
+        """Takes the time, once the device has done its work."""
+        if self.seconds is None:
+            self._losses[-1].item()
+            self.seconds = time.perf_counter() - self._start
 
     def update(self, outputs: dict[str, Any]) -> None:
         """Adds a batch."""
         self._true.append(outputs['true'].detach())
         self._pred.append(outputs['pred_score'].detach())
         self._losses.append(outputs['loss'].detach() * outputs['true'].size(0))
-        self.seconds = time.perf_counter() - self._start
 
     @property
     def true(self) -> list[Tensor]:
@@ -137,6 +142,8 @@ class SplitLogger(Metrics):
 
     def write(self, epoch: int, **extra: Any) -> Stats:
         """Ends an epoch."""
+        self.stop()
+        assert self.seconds is not None
         stats = {
             'epoch': epoch,
             'params': cfg.params,
@@ -198,6 +205,8 @@ class LoggerCallback(pl.Callback):
         dataloader_idx: int = 0,
     ) -> None:
         if batch_idx == 0:
+            before = self.train_logger if dataloader_idx == 0 else self.eval_loggers[0]
+            before.stop()
             self.eval_loggers[dataloader_idx].start()
 
     def on_validation_batch_end(

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 
+from graphgym_nc.config import ConfigError
 from graphgym_nc.registry import register_once
 
 
@@ -19,10 +20,18 @@ def weighted_cross_entropy(pred: Tensor, true: Tensor) -> tuple[Tensor, Tensor] 
     """
     if cfg.model.loss_fun != 'weighted_cross_entropy':
         return None
+    if pred.dim() != 2:
+        raise ConfigError(
+            "'model.loss_fun: weighted_cross_entropy' needs a score for each class, but "
+            "GraphGym's own model has a single one for two: use this package's run/main.py"
+        )
     ones = pred.new_ones(true.size(0))
     count = pred.new_zeros(pred.size(1)).index_add_(0, true, ones)
     weight = (true.size(0) - count) / true.size(0)
-    return F.cross_entropy(pred, true, weight=weight), F.log_softmax(pred, dim=-1)
+    score = F.log_softmax(pred, dim=-1)
+    total = F.nll_loss(score, true, weight=weight, reduction='sum')
+    # The weights of a batch with but one class are all zero.
+    return total / weight[true].sum().clamp(min=1e-12), score
 
 
 @register_once(register.loss_dict, 'l1')

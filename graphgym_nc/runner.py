@@ -19,7 +19,7 @@ from graphgym_nc.check import check
 from graphgym_nc.config import ConfigError, best_metric, check_cfg
 from graphgym_nc.evaluate import evaluate
 from graphgym_nc.fingerprint import data_fingerprint
-from graphgym_nc.folders import alone_in, plan
+from graphgym_nc.folders import alone_in, plan, refuse_other_data
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import RunError, logging_to
 from graphgym_nc.record import RunRecord
@@ -111,9 +111,11 @@ def run_seed() -> None:
         seed_everything(cfg.seed, verbose=False)
         datamodule = DataModule()
         metric, minimise = best_metric(cfg)
+        fingerprint = data_fingerprint(datamodule.dataset._data)
+        refuse_other_data(Path(cfg.run_dir), fingerprint)
         record.note(
             data_source=datamodule.source,
-            data_fingerprint=data_fingerprint(datamodule.dataset._data),
+            data_fingerprint=fingerprint,
             metric=metric,
             minimise=minimise,
         )

@@ -15,7 +15,6 @@ from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.checkpoint import CheckpointCallback, last_checkpoint
-from graphgym_nc.layer import scale_communication
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import LoggerCallback, ProgressCallback
 from graphgym_nc.optim import PLATEAU
@@ -77,9 +76,7 @@ def create_model() -> Module:
     one_score = cfg.dataset.task_type == 'classification' and dim_out == 2
     if one_score and cfg.model.loss_fun != 'weighted_cross_entropy':
         dim_out = 1
-    model = Module(cfg.share.dim_in, dim_out, cfg)
-    scale_communication(model)
-    return model
+    return Module(cfg.share.dim_in, dim_out, cfg)
 
 
 def device() -> torch.device:
@@ -98,7 +95,7 @@ def create_trainer(callbacks: list[pl.Callback]) -> pl.Trainer:
     return pl.Trainer(
         max_epochs=cfg.optim.max_epoch,
         accelerator=cfg.accelerator,
-        devices=cfg.devices or 'auto',
+        devices=cfg.devices or 1,
         precision=cfg.train.precision,
         deterministic=cfg.train.deterministic,
         gradient_clip_val=cfg.optim.clip_grad_norm or None,

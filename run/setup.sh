@@ -11,7 +11,7 @@ fail() {
     exit 1
 }
 
-if [ ! -x "$python" ]; then
+if ! "$python" -m pip --version >/dev/null 2>&1; then
     base=$(command -v python3 || command -v python) || fail 'Python 3.10 or later is needed, and none was found.'
     "$base" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
         fail "Python 3.10 or later is needed, and '$base' is $("$base" --version 2>&1)."

@@ -1,6 +1,7 @@
 import torch
 from torch_geometric.data import Batch, Data
 
+from graphgym_nc import find_triangles
 from graphgym_nc.check import _forward_backward, check
 from graphgym_nc.loader import DataModule
 from graphgym_nc.train import create_model
@@ -18,9 +19,12 @@ def test_check_reports_the_first_batch(cfg):
     assert report['batches per epoch'] == '1 / 1 / 2'
     assert report['first batch'].startswith('12 graphs, ')
     assert report['prediction'] == '12 x 1'
-    batch = next(iter(datamodule.train_dataloader()))
-    assert 'messages per node' in report['triangles']
-    assert batch.num_graphs == 12
+    # All 12 training graphs are in the batch: their triangles can be counted one by one.
+    graphs = list(datamodule.dataset[datamodule.dataset.split_idxs[0]])
+    triangles = sum(find_triangles(g.edge_index, g.num_nodes).size(1) for g in graphs)
+    nodes = sum(g.num_nodes for g in graphs)
+    assert report['triangles'].startswith(f'{triangles}, on ')
+    assert f'({3 * triangles / nodes:.1f} messages per node)' in report['triangles']
 
 
 def test_memory_of_the_backward_pass(cfg):

@@ -4,7 +4,7 @@ from torch_geometric.graphgym.config import cfg as global_cfg
 from torch_geometric.graphgym.model_builder import create_model
 from yacs.config import CfgNode
 
-from graphgym_nc.config import ConfigError, check_cfg, set_cfg_nc
+from graphgym_nc.config import ConfigError, best_metric, check_cfg, set_cfg_nc
 
 
 def test_defaults_are_valid(cfg):
@@ -55,6 +55,15 @@ def test_bad_values_of_the_plugin(cfg, key, value, message):
         ('model', 'graph_pooling', 'sum', "'model.graph_pooling' is 'sum'"),
         ('optim', 'scheduler', 'cosine', "Did you mean 'cos"),
         ('optim', 'optimizer', 'adan', "Did you mean 'adam'"),
+        ('model', 'loss_fun', 'weighted_cross_entrpy', "Did you mean 'weighted_cross_entropy'"),
+        ('train', 'sampler', 'full', "Did you mean 'full_batch'"),
+        ('train', 'batch_size', 0, "'train.batch_size' is 0"),
+        ('gnn', 'dropout', 2.0, "'gnn.dropout' is 2.0, but must be at least 0 and below 1"),
+        ('gnn', 'layers_mp', -1, "'gnn.layers_mp' is -1"),
+        ('dataset', 'split', [0.8, 0.3], 'shares that add up to at most 1'),
+        ('dataset', 'split_mode', 'cv', 'cv-stratified-<folds>'),
+        ('optim', 'base_lr', -0.1, "'optim.base_lr' is -0.1"),
+        ('optim', 'batch_accumulation', 0, "'optim.batch_accumulation' is 0"),
         ('optim', 'max_epoch', 0, "'optim.max_epoch' is 0"),
         ('train', 'eval_period', 0, "'train.eval_period' is 0"),
     ],
@@ -91,3 +100,15 @@ def test_keys_that_nothing_reads_are_named(cfg, caplog):
     check_cfg(cfg)
     assert "'gnn.att_heads: 4' has no effect" in caplog.text
     assert "'view_emb: True' has no effect" in caplog.text
+
+
+def test_metric_that_the_run_will_not_have(cfg):
+    cfg.dataset.task_type = 'regression'
+    assert best_metric(cfg) == ('mae', True)
+    cfg.metric_best = 'accuracy'
+    with pytest.raises(ConfigError, match=r"'metric_best' is .* one of loss, mae"):
+        best_metric(cfg)
+    cfg.custom_metrics, cfg.metric_best = ['accuracy_sbm'], 'auto'
+    assert best_metric(cfg) == ('accuracy_sbm', False)
+    cfg.metric_agg = 'argmin'
+    assert best_metric(cfg) == ('accuracy_sbm', True)

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from torch_geometric.data import Data
 
-from graphgym_nc.fingerprint import data_fingerprint, edge_fingerprint
+from graphgym_nc.fingerprint import _mix, data_fingerprint, fingerprint
 from tests.reference import dense_graph, graphs
 
 
@@ -10,18 +10,27 @@ from tests.reference import dense_graph, graphs
 def test_edges_in_any_order(graph):
     edge_index, _ = graph
     order = torch.randperm(edge_index.size(1))
-    assert torch.equal(edge_fingerprint(edge_index), edge_fingerprint(edge_index[:, order]))
+    assert torch.equal(fingerprint(edge_index), fingerprint(edge_index[:, order]))
 
 
 def test_any_change_shows():
     edge_index = dense_graph()
-    seen = {edge_fingerprint(edge_index).item()}
+    seen = {fingerprint(edge_index).item()}
     for i in range(edge_index.size(1)):
         fewer = torch.cat([edge_index[:, :i], edge_index[:, i + 1 :]], dim=1)
-        seen.add(edge_fingerprint(fewer).item())
-    seen.add(edge_fingerprint(edge_index.flip(0)[:, :5]).item())
-    seen.add(edge_fingerprint(edge_index + 1).item())
+        seen.add(fingerprint(fewer).item())
+    seen.add(fingerprint(edge_index.flip(0)[:, :5]).item())
+    seen.add(fingerprint(edge_index + 1).item())
     assert len(seen) == edge_index.size(1) + 3
+
+
+def test_mixing_is_a_bijection():
+    colliding = torch.tensor([-7834669104811992939, 8852900565589718062])  # with shifted signs
+    mixed = _mix(torch.cat([torch.arange(-(10**5), 10**5), colliding]))
+    assert mixed.unique().numel() == mixed.numel()
+    assert 0.49 < mixed.lt(0).double().mean() < 0.51
+    # The first number of splitmix64, of seed 0.
+    assert _mix(torch.tensor([1])).item() == 0xE220A8397B1DCDAF - 2**64
 
 
 def test_fingerprint_of_a_data_set():

@@ -172,12 +172,25 @@ def test_from_data_finds_out_about_stale_triangles(change):
 
 
 def test_from_data_when_the_triangles_were_cut_like_nodes():
-    # T = N = 3: PyG takes `triangle_index` for a node attribute, and cuts its columns.
+    # Five nodes of ten form a clique: T = N = 10, and PyG takes `triangle_index` for a node
+    # attribute. The edges stay as they are, but of the triangles only half.
+    clique = torch.combinations(torch.arange(5)).t()
+    data = add_triangles(clique, 10)
+    cut = data.subgraph(torch.arange(5))
+    assert torch.equal(cut.edge_index, clique)
+    assert cut.triangle_index.size(1) == 5
+    assert TriangleIncidence.from_data(cut).num_messages == 30
+    batch = Batch.from_data_list([data, cut])
+    assert TriangleIncidence.from_data(batch).num_messages == 60
+
+
+def test_repeated_triangles():
     edge_index = torch.tensor([[0, 1, 2], [1, 2, 0]])
-    data = add_triangles(edge_index, 3)
-    data.triangle_index = data.triangle_index.repeat(1, 3)
-    cut = data.subgraph(torch.tensor([0, 1]))
-    assert TriangleIncidence.from_data(cut).num_messages == 0
+    twice = torch.tensor([[0, 2], [1, 1], [2, 0]])
+    with pytest.raises(ValueError, match='2 triangles, but only 1 different'):
+        TriangleIncidence.build(edge_index, 3, twice)
+    with pytest.raises(ValueError, match='must hold integers'):
+        TriangleIncidence.build(edge_index, 3, twice[:, :1].float())
 
 
 def test_from_data_without_edges():

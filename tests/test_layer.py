@@ -111,6 +111,27 @@ def test_epsilon(cfg):
     assert not isinstance(conv.eps, torch.nn.Parameter)
 
 
+@pytest.mark.parametrize('layer_type', ['ncgnnconv', 'ncgnneconv'])
+@pytest.mark.parametrize('act', ['relu', 'prelu'])
+def test_scale_of_communication(cfg, layer_type, act):
+    cfg.nc.communicate_scale = 0.125
+    cfg.nc.mlp_batchnorm = cfg.nc.mlp_final_act = True
+    model = model_of(cfg, layer_type, act=act)
+    *_, last, final = model.mp.layer1.layer.model.nn_communicate
+    assert last.weight.eq(0.125).all()
+    if act == 'prelu':
+        assert final.weight.item() == 0.25
+    model.apply(lambda module: None)  # what others apply does not scale again
+    assert last.weight.eq(0.125).all()
+    cfg.nc.mlp_batchnorm = cfg.nc.mlp_final_act = False
+    torch.manual_seed(0)
+    small = model_of(cfg, layer_type, act=act).mp.layer1.layer.model.nn_communicate[-1]
+    cfg.nc.communicate_scale = 1.0
+    torch.manual_seed(0)
+    large = model_of(cfg, layer_type, act=act).mp.layer1.layer.model.nn_communicate[-1]
+    torch.testing.assert_close(small.weight, large.weight * 0.125)
+
+
 def test_gin_baseline_is_the_same_but_for_the_triangles(cfg):
     cfg.nc.mlp_batchnorm = True
     torch.manual_seed(0)

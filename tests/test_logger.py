@@ -24,6 +24,7 @@ def test_split_logger_by_hand(cfg):
         logger.start()
         logger.update(outputs([1.0, 2.0, 3.0], [1.0, 2.0, 4.0], 0.5))
         logger.update(outputs([5.0], [8.0], 2.5))
+        logger.stop()
         time.sleep(0.05)  # what comes after the last batch is not the epoch's
         stats = logger.write(epoch, lr=0.125)
         assert stats['loss'] == (3 * 0.5 + 2.5) / 4

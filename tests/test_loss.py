@@ -2,6 +2,8 @@ import pytest
 import torch
 from torch_geometric.graphgym.loss import compute_loss
 
+from graphgym_nc.config import ConfigError
+
 
 def test_weighted_cross_entropy_by_hand(cfg):
     cfg.model.loss_fun = 'weighted_cross_entropy'
@@ -22,6 +24,21 @@ def test_weighted_cross_entropy_waits_for_nobody(cfg):
     loss, _ = compute_loss(pred, torch.empty(4, device='meta', dtype=torch.long))
     loss.backward()
     assert pred.grad.is_meta
+
+
+def test_weighted_cross_entropy_of_one_class(cfg):
+    cfg.model.loss_fun = 'weighted_cross_entropy'
+    pred = torch.randn(4, 3, requires_grad=True)
+    loss, _ = compute_loss(pred, torch.zeros(4, dtype=torch.long))
+    loss.backward()
+    assert loss == 0
+    assert pred.grad.eq(0).all()
+
+
+def test_weighted_cross_entropy_of_a_single_score(cfg):
+    cfg.model.loss_fun = 'weighted_cross_entropy'
+    with pytest.raises(ConfigError, match='needs a score for each class'):
+        compute_loss(torch.randn(4), torch.zeros(4, dtype=torch.long))
 
 
 def test_l1(cfg):

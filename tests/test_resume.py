@@ -118,6 +118,13 @@ def test_interrupted_is_not_run_over():
         ))  # fmt: skip
 
 
+def test_seeds_on_other_data_are_not_mixed(undisturbed):
+    path = Path('whole/nc_counting/0/run.json')
+    path.write_text(json.dumps({**record('whole'), 'data_fingerprint': 'another'}))
+    with pytest.raises(SystemExit, match=r'was run on other data \(generated, seed 0\)'):
+        main(command('out_dir', 'whole', 'seed', '1'))
+
+
 def test_two_processes_on_one_run():
     run = Path('parts/nc_counting/0')
     run.mkdir(parents=True)

@@ -1,19 +1,23 @@
 """PATTERN and CLUSTER as they were published, and what to do without them."""
 
 import logging
-import socket
+import tempfile
+import time
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
+from zipfile import BadZipFile, ZipFile
 
 import torch
 from torch_geometric.data import InMemoryDataset
 from torch_geometric.datasets import GNNBenchmarkDataset
+from tqdm import tqdm
 
+from graphgym_nc.agg import SPLITS
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.sbm import PUBLISHED_AVERAGES, GeneratedSBM
 
-SPLITS = ('train', 'val', 'test')
+# How many times the time-out a download may take in all.
+_PATIENCE = 60
 
 
 class OfficialSBM(InMemoryDataset):
@@ -28,7 +32,7 @@ class OfficialSBM(InMemoryDataset):
     def __init__(self, root: str | Path, name: str) -> None:
         super().__init__()
         with prepared_alone(Path(root) / name):
-            splits = [GNNBenchmarkDataset(str(root), name, split) for split in SPLITS]
+            splits = [_load_split(Path(root), name, split) for split in SPLITS]
         self.name = name
         self.data, self.slices = self.collate([data for split in splits for data in split])
         sizes = [len(split) for split in splits]
@@ -63,7 +67,13 @@ def load_sbm(
     Raises:
         FileNotFoundError: If :obj:`source` is :obj:`"official"`, and the graphs
             are neither on disk nor to be had.
+        ValueError: If it is, and a size is asked for.
     """
+    if source == 'official' and num_graphs:
+        raise ValueError(
+            f"the official graphs of {name} come in one size: leave 'nc.sbm_graphs' empty, or draw "
+            f"graphs by the published recipe with 'nc.sbm_source: generated'"
+        )
     dataset: OfficialSBM | GeneratedSBM | None = None
     if source == 'official' or (source == 'auto' and not num_graphs):
         dataset = _load_official(root, name, timeout)
@@ -81,35 +91,70 @@ def load_sbm(
 
 
 def _load_official(root: str | Path, name: str, timeout: float) -> OfficialSBM | None:
-    folder = Path(root) / name
-    raw = folder / 'raw' / f'{name}_v2.pt'
-    processed = [folder / 'processed' / f'{split}_data.pt' for split in SPLITS]
-    on_disk = raw.exists() or all(path.exists() for path in processed)
-    url = GNNBenchmarkDataset.urls[name]
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(timeout)  # PyG's `download_url` sets none
+    raw = Path(root) / name / 'raw' / f'{name}_v2.pt'
+    processed = [_processed(Path(root), name, split) for split in SPLITS]
     try:
-        if not on_disk:
-            urlopen(url, timeout=timeout).close()
+        if not raw.exists() and not all(path.exists() for path in processed):
+            with prepared_alone(Path(root) / name):
+                _download(GNNBenchmarkDataset.urls[name], raw, timeout)
         return OfficialSBM(root, name)
-    except (URLError, TimeoutError, ConnectionError) as error:
-        logging.info('Could not fetch %s within %g s: %s', url, timeout, error)
+    except (OSError, BadZipFile, KeyError) as error:
+        logging.info('Could not fetch %s: %s', GNNBenchmarkDataset.urls[name], error)
         return None
-    finally:
-        socket.setdefaulttimeout(before)
+
+
+def _processed(root: Path, name: str, split: str) -> Path:
+    return root / name / 'processed' / f'{split}_data.pt'
+
+
+def _load_split(root: Path, name: str, split: str) -> InMemoryDataset:
+    path = _processed(root, name, split)
+    if not path.exists():
+        return GNNBenchmarkDataset(str(root), name, split)
+    dataset = InMemoryDataset()  # PyG would want the raw files beside it
+    dataset.load(str(path))
+    return dataset
+
+
+def _download(url: str, raw: Path, timeout: float) -> None:
+    """Fetches an archive and unpacks one file of it, wholly or not at all.
+
+    PyG's own download waits forever for a server that stalls, and trips over
+    what is left of a download that broke off.
+    """
+    raw.parent.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + _PATIENCE * timeout
+    with tempfile.TemporaryDirectory(dir=raw.parent) as folder:
+        archive = Path(folder) / 'archive.zip'
+        with urlopen(url, timeout=timeout) as response, open(archive, 'wb') as file:
+            size = int(response.headers.get('Content-Length', 0)) or None
+            with tqdm(
+                total=size, desc=f'Fetching {url}', unit='B', unit_scale=True, disable=None
+            ) as bar:
+                while chunk := response.read(1 << 20):
+                    file.write(chunk)
+                    bar.update(len(chunk))
+                    if time.monotonic() > deadline:
+                        raise TimeoutError(f'not done after {_PATIENCE * timeout:g} s')
+        with ZipFile(archive) as content:
+            content.extract(raw.name, folder)
+        (Path(folder) / raw.name).replace(raw)
 
 
 def _announce(dataset: OfficialSBM | GeneratedSBM) -> None:
     nodes, edges = PUBLISHED_AVERAGES[dataset.name]
     data = dataset._data
+    averages = (data.num_nodes / len(dataset), data.num_edges / len(dataset))
     logging.warning(
         '*** %s: %s graphs (%d graphs, on average %.1f nodes and %.1f edges; '
         'published: %.1f and %.1f)',
         dataset.name,
         dataset.source.upper(),
         len(dataset),
-        data.num_nodes / len(dataset),
-        data.num_edges / len(dataset),
+        *averages,
         nodes,
         edges,
     )
+    errors = (abs(averages[0] / nodes - 1), abs(averages[1] / edges - 1))
+    if len(dataset) >= 1000 and max(errors) > 0.05:
+        logging.warning('*** These are not the published averages: is the data intact?')

@@ -77,20 +77,19 @@ class GeneratedSBM(GeneratedDataset):
         return sum(self.sizes)
 
     def draw(self) -> Iterator[Data]:
-        draw = draw_cluster if self.name == 'CLUSTER' else self._draw_pattern
         for split, size in enumerate(self.sizes):
             for i in range(size):
-                yield draw(np.random.default_rng((self.seed, split, i)), i)
-
-    def _draw_pattern(self, rng: np.random.Generator, i: int) -> Data:
-        # The same patterns in every split, each for as many graphs.
-        return draw_pattern(rng, _Pattern.draw(self.seed, i % _NUM_PATTERNS))
+                rng = np.random.default_rng((self.seed, split, i))
+                if self.name == 'CLUSTER':
+                    yield draw_cluster(rng)
+                else:  # the same patterns in every split, each for as many graphs
+                    yield draw_pattern(rng, _Pattern.draw(self.seed, i % _NUM_PATTERNS))
 
     def __repr__(self) -> str:
         return f'{self.name}({len(self)})'
 
 
-def draw_cluster(rng: np.random.Generator, index: int = 0) -> Data:
+def draw_cluster(rng: np.random.Generator) -> Data:
     """Draws a graph of CLUSTER."""
     block = _blocks(rng, 6)
     block = block[rng.permutation(block.size)]

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc.incidence import TriangleIncidence
-from graphgym_nc.nn.weighted_batch_norm import RowCount, batch_norms_count, weighted_batch_norm
+from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
 
 _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
@@ -36,7 +36,9 @@ def communicate(
        the two ends of an edge, and a last one after the sum over edges,
        wherever there are fewer nodes than edges.
 
-    Dropout in :math:`h` is drawn once per edge.
+    Dropout in :math:`h` is drawn once per edge, and layers other than BatchNorm
+    that mix rows (such as :class:`torch_geometric.nn.GraphNorm`) see every edge
+    once. :math:`h` must bear an input of no rows, for graphs without triangles.
 
     Args:
         nn: The network :math:`h`.
@@ -48,6 +50,8 @@ def communicate(
     Returns:
         The sums, of shape :obj:`[num_nodes, channels]`.
     """
+    if x.dim() != 2:
+        raise ValueError(f"'x' must have shape [num_nodes, channels] (got {list(x.shape)})")
     if x.size(0) != incidence.num_nodes:
         raise ValueError(
             f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
@@ -71,19 +75,22 @@ def communicate(
     for layer in layers:
         z = _call(layer, z, count)
 
+    # A node may have more messages than half precision can count.
+    z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
     out = incidence.opposite.row_sum(z)
     if last is not None:
         weight, bias = _parameters(last)
-        out = F.linear(out, weight)
+        dtype = out.dtype
+        out = F.linear(out, weight).to(dtype)
         if bias is not None:
             messages = incidence.opposite.rowptr.diff()
-            out = torch.addcmul(out, messages[:, None].to(out.dtype), bias.to(out.dtype))
+            out = torch.addcmul(out, messages[:, None].to(dtype), bias.to(dtype))
     return out
 
 
 def _flatten(nn: torch.nn.Module) -> Iterator[torch.nn.Module]:
     """The layers of (nested) :class:`torch.nn.Sequential` modules."""
-    if type(nn) is torch.nn.Sequential and not _has_hooks(nn):
+    if type(nn) is torch.nn.Sequential and _is_plain(nn):
         for child in nn:
             yield from _flatten(child)
     else:
@@ -91,34 +98,51 @@ def _flatten(nn: torch.nn.Module) -> Iterator[torch.nn.Module]:
 
 
 def _call(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
-    if isinstance(layer, _BatchNorm) and not _has_hooks(layer):
-        return weighted_batch_norm(layer, z, count)
-    if any(isinstance(module, _BatchNorm) for module in layer.modules()):
-        return _call_unseen(layer, z, count)
-    return layer(z)
+    if type(layer) is torch.nn.BatchNorm1d and _is_plain(layer):
+        return apply_batch_norm(layer, z, count)
+    if type(layer).__module__.startswith('torch.nn.modules') and not _has_batch_norm(layer):
+        return layer(z)
+    return _call_unseen(layer, z, count)
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def _call_unseen(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
-    """Calls a module that has BatchNorm somewhere inside."""
-    with batch_norms_count(layer, count):
+    """Calls a module that may have BatchNorm anywhere inside."""
+    if any(isinstance(m, torch.nn.SyncBatchNorm) for m in layer.modules()) and _world_size() > 1:
+        raise NotImplementedError(
+            "'SyncBatchNorm' inside of 'nn_communicate' cannot yet be synchronised over "
+            "several processes; train with 'sync_batchnorm: False'"
+        )
+    with CountRows(count):
         return layer(z)
 
 
+def _has_batch_norm(layer: torch.nn.Module) -> bool:
+    return any(isinstance(module, _BatchNorm) for module in layer.modules())
+
+
 def _is_plain_linear(layer: torch.nn.Module) -> bool:
-    # Subclasses, hooks (spectral norm, lazy initialisation) and
-    # parametrisations may do anything: such a layer is called as it is.
-    return type(layer) in _LINEAR and not _has_hooks(layer)
+    return type(layer) in _LINEAR and _is_plain(layer)
+
+
+def _is_plain(module: torch.nn.Module) -> bool:
+    """Whether a module does what its class says. Hooks (spectral norm, lazy
+    initialisation) and a :obj:`forward` of its own may do anything: such a
+    module is called as it is.
+    """
+    return 'forward' not in vars(module) and not (
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+    )
 
 
 def _parameters(linear: torch.nn.Module) -> tuple[Tensor, Tensor | None]:
     return cast(Tensor, linear.weight), cast(Tensor | None, linear.bias)
 
 
-def _has_hooks(module: torch.nn.Module) -> bool:
-    return bool(
-        module._forward_hooks
-        or module._forward_pre_hooks
-        or module._backward_hooks
-        or module._backward_pre_hooks
-    )
+def _world_size() -> int:
+    distributed = torch.distributed
+    ready = distributed.is_available() and distributed.is_initialized()
+    return distributed.get_world_size() if ready else 1

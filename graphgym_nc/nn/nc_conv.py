@@ -184,6 +184,10 @@ class NCGNNEConv(NCGNNConv):
             edge_attr: The edge features.
             triangle_index: See :meth:`NCGNNConv.forward`.
         """
+        if edge_attr.dim() != 2:
+            raise ValueError(
+                f"'edge_attr' must have shape [E, channels] (got {list(edge_attr.shape)})"
+            )
         if self.lin is None and x.size(-1) != edge_attr.size(-1):
             raise ValueError(
                 f'Node and edge feature dimensionalities do not match ({x.size(-1)} and '

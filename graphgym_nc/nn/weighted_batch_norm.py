@@ -1,14 +1,12 @@
 """BatchNorm over rows that stand for several equal rows each."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.overrides import TorchFunctionMode
 
 
 class RowCount(NamedTuple):
@@ -23,9 +21,20 @@ class RowCount(NamedTuple):
     total: int
 
 
-def weighted_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
-    r"""Applies :obj:`norm` to :obj:`x` as if every row were there
-    :obj:`count.weight` times.
+def weighted_batch_norm(  # noqa: PLR0913
+    input: Tensor,  # noqa: A002
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float | Tensor = 0.1,
+    eps: float = 1e-5,
+    *,
+    count: RowCount,
+) -> Tensor:
+    r"""Does what :meth:`torch.nn.functional.batch_norm` would do if every row
+    were there :obj:`count.weight` times.
 
     With :math:`N = \sum_i w_i`, the batch statistics are
 
@@ -33,20 +42,15 @@ def weighted_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
         \mu = \frac{1}{N} \sum_i w_i x_i, \qquad
         \sigma^2 = \frac{1}{N} \sum_i w_i (x_i - \mu)^2,
 
-    and the output, its gradients and the running statistics are those of
-    :class:`torch.nn.BatchNorm1d` on the :math:`N` repeated rows. Rows that
-    stand for nothing at all (:math:`N = 0`) pass, and leave no trace in the
-    running statistics.
+    and the output, its gradients and the running statistics are those of the
+    :math:`N` repeated rows. Rows that stand for nothing at all
+    (:math:`N = 0`) pass, and leave no trace in the running statistics.
     """
-    if norm.running_mean is not None and not norm.training:
-        return norm(x)
-    if isinstance(norm, torch.nn.SyncBatchNorm) and _world_size() > 1:
-        raise NotImplementedError(
-            "'SyncBatchNorm' inside of 'nn_communicate' cannot yet be synchronised over "
-            "several processes; train with 'sync_batchnorm: False'"
-        )
+    x = input
+    if not training:
+        return F.batch_norm(x, running_mean, running_var, weight, bias, eps=eps)
     if count.total == 0:
-        return x if norm.weight is None else x * norm.weight + norm.bias
+        return _affine(x, weight, bias)
 
     dtype = x.dtype
     # As in torch, statistics of half precision rows are taken in float32; and
@@ -54,10 +58,57 @@ def weighted_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
     with _no_autocast(x.device.type):
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
         share = count.weight.to(x.dtype) / count.total
-        out, mean, var = _Normalize.apply(x, norm.weight, norm.bias, share, norm.eps)
-    if norm.training and norm.running_mean is not None:
-        _update_running_stats(norm, mean, var, count.total)
+        out, mean, var = _Normalize.apply(x, weight, bias, share, eps)
+        var = var * (count.total / max(count.total - 1, 1))
+        for running, new in ((running_mean, mean), (running_var, var)):
+            if running is not None:
+                running.add_((new.to(running.dtype) - running) * momentum)
     return out.to(dtype)
+
+
+def apply_batch_norm(norm: torch.nn.BatchNorm1d, x: Tensor, count: RowCount) -> Tensor:
+    """Calls a BatchNorm as its own :obj:`forward` would, but weighted, and
+    without a look at the host for the cumulative average
+    (:obj:`momentum=None`).
+    """
+    momentum: float | Tensor = 0.0 if norm.momentum is None else norm.momentum
+    if norm.training and norm.num_batches_tracked is not None and count.total > 0:
+        norm.num_batches_tracked.add_(1)
+        if norm.momentum is None:
+            momentum = norm.num_batches_tracked.to(x.dtype).reciprocal()
+    return weighted_batch_norm(
+        x,
+        norm.running_mean,
+        norm.running_var,
+        norm.weight,
+        norm.bias,
+        norm.training or norm.running_mean is None,
+        momentum,
+        norm.eps,
+        count=count,
+    )
+
+
+class CountRows(TorchFunctionMode):
+    """Within this context, every call of
+    :meth:`torch.nn.functional.batch_norm` is weighted: no BatchNorm, however
+    deep inside of a module, needs to be known or changed.
+
+    Args:
+        count: The weights.
+    """
+
+    def __init__(self, count: RowCount) -> None:
+        super().__init__()
+        self.count = count
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is F.batch_norm:
+            return weighted_batch_norm(*args, **kwargs, count=self.count)
+        return func(*args, **kwargs)
 
 
 class _Normalize(torch.autograd.Function):
@@ -71,8 +122,9 @@ class _Normalize(torch.autograd.Function):
     def forward(
         x: Tensor, weight: Tensor | None, bias: Tensor | None, share: Tensor, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
-        mean = share @ x
-        var = share @ (x - mean).square_()
+        # `mv`, unlike `@`, is never rounded to TF32.
+        mean = x.t().mv(share)
+        var = (x - mean).square_().t().mv(share)
         out = F.batch_norm(x, mean, var, weight, bias, training=False, eps=eps)
         return out, mean, var
 
@@ -87,10 +139,7 @@ class _Normalize(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, bias, share, mean, var = ctx.saved_tensors
         if torch.is_grad_enabled():  # the gradient will itself be differentiated
-            inputs = [tensor for tensor in (x, weight, bias) if tensor is not None]
-            out = _normalize(x, weight, bias, share, ctx.eps)
-            grads = torch.autograd.grad(out, inputs, grad, create_graph=True)
-            return (*grads, *[None] * (5 - len(grads)))
+            return *_differentiable_gradients(ctx, grad), None, None
 
         gamma = torch.ones_like(mean) if weight is None else weight
         grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
@@ -100,62 +149,36 @@ class _Normalize(torch.autograd.Function):
         slope = grad_weight * gamma * inv_std.square()
         intercept = grad_bias * gamma * inv_std - mean * slope
         grad_x.addcmul_(torch.addcmul(intercept, x, slope), share[:, None], value=-1)
-        if weight is None:
-            return grad_x, None, None, None, None
-        return grad_x, grad_weight, grad_bias, None, None
+        return (
+            grad_x,
+            None if weight is None else grad_weight,
+            None if bias is None else grad_bias,
+            None,
+            None,
+        )
 
 
-def _normalize(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, share: Tensor, eps: float
-) -> Tensor:
-    x = x - share @ x
-    x = x * (share @ x.square() + eps).rsqrt()
-    return x if weight is None or bias is None else x * weight + bias
+def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
+    """The gradients of input, weight and bias, as functions of them."""
+    x, weight, bias, share, _, _ = ctx.saved_tensors
+    centred = x - x.t().mv(share)
+    variance = centred.square().t().mv(share)
+    out = _affine(centred * (variance + ctx.eps).rsqrt(), weight, bias)
+    wanted = [i for i in range(3) if ctx.needs_input_grad[i]]
+    inputs = [ctx.saved_tensors[i] for i in wanted]
+    found = torch.autograd.grad(out, inputs, grad, create_graph=True)
+    gradients: list[Tensor | None] = [None, None, None]
+    for i, gradient in zip(wanted, found, strict=True):
+        gradients[i] = gradient
+    return gradients
 
 
-@contextmanager
-def batch_norms_count(module: torch.nn.Module, count: RowCount) -> Iterator[None]:
-    """Within this context, every BatchNorm inside of :obj:`module` takes its
-    input's rows as often as :obj:`count` says.
-    """
-    norms = [norm for norm in module.modules() if isinstance(norm, _BatchNorm)]
-    for norm in norms:
-        norm.forward = partial(_forward, norm, count)  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        for norm in norms:
-            del norm.forward
-
-
-def _forward(norm: _BatchNorm, count: RowCount, x: Tensor) -> Tensor:
-    if norm.running_mean is not None and not norm.training:
-        return type(norm).forward(norm, x)  # not `norm(x)`, which leads back here
-    return weighted_batch_norm(norm, x, count)
-
-
-def _update_running_stats(norm: _BatchNorm, mean: Tensor, var: Tensor, total: int) -> None:
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    assert norm.num_batches_tracked is not None
-    norm.num_batches_tracked.add_(1)
-    momentum: float | Tensor
-    if norm.momentum is None:  # the cumulative average, without a look at the host
-        momentum = norm.num_batches_tracked.to(mean.dtype).reciprocal()
-    else:
-        momentum = norm.momentum
-    var = var * (total / max(total - 1, 1))
-    for running, new in ((norm.running_mean, mean), (norm.running_var, var)):
-        running.add_((new.to(running.dtype) - running) * momentum)
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
 
 
 def _no_autocast(device_type: str) -> AbstractContextManager[Any]:
     if torch.amp.is_autocast_available(device_type):
         return torch.autocast(device_type, enabled=False)
     return nullcontext()
-
-
-def _world_size() -> int:
-    distributed = torch.distributed
-    ready = distributed.is_available() and distributed.is_initialized()
-    return distributed.get_world_size() if ready else 1

@@ -1,7 +1,7 @@
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphgym_nc.fingerprint import edge_fingerprint
+from graphgym_nc.fingerprint import triangle_check
 from graphgym_nc.triangles import find_triangles
 
 
@@ -11,7 +11,11 @@ class AddTriangles(BaseTransform):
 
     See :meth:`graphgym_nc.find_triangles` for what counts as a triangle.
     :obj:`data.triangle_check`, of shape :obj:`[1]`, notes which edges the
-    triangles were found on, so that they are never used for others.
+    triangles were found on, so that they are never used for others. It should
+    be the last of several transforms: others (such as
+    :class:`~torch_geometric.transforms.RemoveIsolatedNodes`) take
+    :obj:`triangle_index` for a feature of nodes or edges where there happen to
+    be as many triangles.
     """
 
     def forward(self, data: Data) -> Data:
@@ -23,5 +27,5 @@ class AddTriangles(BaseTransform):
         if data.edge_index is None:
             raise ValueError(f"'{self}' needs 'data.edge_index', which {data} does not have")
         data.triangle_index = find_triangles(data.edge_index, data.num_nodes)
-        data.triangle_check = edge_fingerprint(data.edge_index)
+        data.triangle_check = triangle_check(data.edge_index, data.triangle_index)
         return data

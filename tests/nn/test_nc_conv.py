@@ -1,4 +1,5 @@
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -27,6 +28,11 @@ class Opaque(Module):
 
     def forward(self, x):
         return self.out(self.inner['a'](x).tanh()) + x
+
+
+class Doubled(BatchNorm1d):
+    def forward(self, x):
+        return 2 * super().forward(x)
 
 
 class Hooked(Linear):
@@ -62,6 +68,8 @@ NETWORKS = {
     ),
     'pyg': lambda: Sequential(PygLinear(D, D), PygBatchNorm(D), Tanh(), PygLinear(D, D)),
     'pyg mlp': lambda: MLP([D, 6, D], norm='batch_norm', act='tanh'),
+    'subclass': lambda: Sequential(Linear(D, D), Doubled(D), Tanh()),
+    'sync': lambda: Sequential(Linear(D, D), torch.nn.SyncBatchNorm(D), Tanh()),
     'empty': Sequential,
 }
 
@@ -120,8 +128,11 @@ def test_edge_conv_equals_naive_reference(name, edge_dim):
 def test_equals_naive_reference_on_any_graph(graph):
     torch.manual_seed(0)
     edge_index, num_nodes = graph
-    assert_equals_naive(NCGNNConv(paper_mlp(), paper_mlp()), edge_index, num_nodes)
-    conv = NCGNNEConv(paper_mlp(), paper_mlp(), edge_dim=2)
+    # No BatchNorm in MLP1: over two nodes of nearly the same sum, no two orders of
+    # summation agree.
+    mlp1 = Sequential(Linear(D, D), Tanh())
+    assert_equals_naive(NCGNNConv(mlp1, paper_mlp()), edge_index, num_nodes)
+    conv = NCGNNEConv(mlp1, paper_mlp(), edge_dim=2)
     assert_equals_naive(conv, edge_index, num_nodes, edge_dim=2)
 
 
@@ -312,8 +323,55 @@ def test_memory_follows_the_edges_not_the_messages():
 
 
 def test_dropout_in_nn_communicate():
-    conv = NCGNNConv(Sequential(), Sequential(Dropout(0.5), Linear(D, D)))
-    assert conv(torch.randn(9, D), dense_graph()).shape == (9, D)
+    conv = NCGNNConv(Sequential(), Sequential(Linear(D, D, bias=False), Dropout(1.0)))
+    gin = GINConv(Sequential())
+    x, edge_index = torch.randn(9, D), dense_graph()
+    assert torch.equal(conv(x, edge_index), gin(x, edge_index))
+    assert not torch.allclose(conv.eval()(x, edge_index), gin(x, edge_index))
+
+
+def test_more_messages_than_half_precision_can_count():
+    num_nodes = 400  # 79,401 messages to every node
+    edge_index = torch.combinations(torch.arange(num_nodes)).t()
+    nn = Sequential(Linear(D, D), Tanh(), Linear(D, D))
+    torch.nn.init.zeros_(nn[2].bias)
+    conv, x = NCGNNConv(Sequential(), nn), torch.randn(num_nodes, D) / 100
+    expected = conv(x, edge_index)
+    with torch.autocast('cpu', dtype=torch.float16):
+        out = conv(x, edge_index)
+    torch.testing.assert_close(out.float(), expected, rtol=0.05, atol=0.05 * expected.std().item())
+
+
+def test_hessian_of_a_frozen_model():
+    conv = NCGNNConv(Sequential(Linear(D, D), Tanh()), paper_mlp()).double().requires_grad_(False)
+    edge_index, x = dense_graph(), torch.randn(9, D, dtype=torch.double, requires_grad=True)
+    (grad,) = torch.autograd.grad(conv(x, edge_index).sum(), x, create_graph=True)
+    grad.square().sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def test_a_forward_that_was_replaced():
+    linear = Linear(D, D)
+    linear.forward = lambda x: 2 * Linear.forward(linear, x)
+    conv = NCGNNConv(Sequential(), Sequential(linear, Tanh()))
+    edge_index, x = dense_graph(), torch.randn(9, D)
+    torch.testing.assert_close(conv(x, edge_index), naive_conv(conv, x, edge_index))
+
+
+def test_threads_do_not_disturb_each_other():
+    conv = NCGNNConv(Sequential(), Opaque()).double().eval()
+    edge_index, x = dense_graph(), torch.randn(9, D, dtype=torch.double)
+    expected = conv(x, edge_index)
+    with ThreadPoolExecutor(4) as pool:
+        outputs = list(pool.map(lambda _: conv(x, edge_index), range(100)))
+    assert all(torch.equal(out, expected) for out in outputs)
+
+
+def test_synchronised_over_processes_is_refused(monkeypatch):
+    monkeypatch.setattr('graphgym_nc.nn.communicate._world_size', lambda: 2)
+    conv = NCGNNConv(Sequential(), torch.nn.SyncBatchNorm(D))
+    with pytest.raises(NotImplementedError, match='sync_batchnorm: False'):
+        conv(torch.randn(9, D), dense_graph())
 
 
 def test_bad_input():
@@ -325,5 +383,9 @@ def test_bad_input():
         NCGNNConv(Linear(D, 3), Linear(D, D))(x, edge_index, incidence)
     with pytest.raises(ValueError, match="Consider setting the 'edge_dim'"):
         NCGNNEConv(Linear(D, 3), Linear(D, D))(x, edge_index, torch.ones(edge_index.size(1), 2))
+    with pytest.raises(ValueError, match=r'shape \[E, channels\]'):
+        NCGNNEConv(Linear(D, 3), Linear(D, D))(x, edge_index, torch.ones(edge_index.size(1)))
+    with pytest.raises(ValueError, match=r"'x' must have shape"):
+        NCGNNConv(Linear(D, 3), Linear(D, D))(x[None], edge_index, incidence)
     with pytest.raises(ValueError, match='Could not infer input channels'):
         NCGNNEConv(Tanh(), Linear(D, D), edge_dim=3)

@@ -1,11 +1,21 @@
 import copy
+import inspect
 
 import pytest
 import torch
-from torch.nn import BatchNorm1d, SyncBatchNorm
+import torch.nn.functional as F
+from torch.nn import BatchNorm1d
 
-from graphgym_nc.nn.weighted_batch_norm import RowCount, batch_norms_count, weighted_batch_norm
+from graphgym_nc.nn.weighted_batch_norm import (
+    CountRows,
+    RowCount,
+    apply_batch_norm,
+    weighted_batch_norm,
+)
 
+NEEDS_BIAS = pytest.mark.skipif(
+    'bias' not in inspect.signature(BatchNorm1d).parameters, reason='torch has no such argument'
+)
 WEIGHT = torch.tensor([3, 1, 2, 5, 1])
 
 
@@ -15,7 +25,7 @@ def run(norm, x, count=None):
     if count is None:
         out = norm(x.repeat_interleave(WEIGHT, dim=0))
     else:
-        out = weighted_batch_norm(norm, x, count).repeat_interleave(WEIGHT, dim=0)
+        out = apply_batch_norm(norm, x, count).repeat_interleave(WEIGHT, dim=0)
     out.tanh().square().sum().backward()
     params = [p.grad for p in norm.parameters()]
     return [out.detach(), x.grad, *params, *norm.buffers()]
@@ -30,6 +40,7 @@ def run(norm, x, count=None):
         {'track_running_stats': False},
         {'momentum': None},
         {'momentum': 0.3, 'eps': 1e-2},
+        pytest.param({'bias': False}, marks=NEEDS_BIAS),
     ],
 )
 def test_equals_batch_norm_on_repeated_rows(kwargs, training):
@@ -46,25 +57,26 @@ def test_equals_batch_norm_on_repeated_rows(kwargs, training):
             torch.testing.assert_close(ours, theirs)
 
 
-def test_gradients_of_gradients():
-    norm = BatchNorm1d(2, dtype=torch.double)
+@pytest.mark.parametrize('frozen', [(), ('x',), ('weight', 'bias'), ('bias',)])
+def test_gradients_of_gradients(frozen):
     count = RowCount(WEIGHT, int(WEIGHT.sum()))
-    x = torch.randn(5, 2, dtype=torch.double, requires_grad=True)
-    weight = torch.randn(2, dtype=torch.double, requires_grad=True)
-    bias = torch.randn(2, dtype=torch.double, requires_grad=True)
+    shapes = {'x': (5, 2), 'weight': (2,), 'bias': (2,)}
+    inputs = tuple(
+        torch.randn(*shape, dtype=torch.double).requires_grad_(name not in frozen)
+        for name, shape in shapes.items()
+    )
 
     def function(x, weight, bias):
-        norm.__dict__['_parameters'].update(weight=weight, bias=bias)
-        return weighted_batch_norm(norm, x, count)
+        return weighted_batch_norm(x, None, None, weight, bias, training=True, count=count)
 
-    assert torch.autograd.gradcheck(function, (x, weight, bias))
-    assert torch.autograd.gradgradcheck(function, (x, weight, bias))
+    assert torch.autograd.gradcheck(function, inputs)
+    assert torch.autograd.gradgradcheck(function, inputs)
 
 
 def test_no_rows_leave_no_trace():
     norm = BatchNorm1d(3)
     before = copy.deepcopy(norm.state_dict())
-    out = weighted_batch_norm(norm, torch.empty(0, 3), RowCount(torch.empty(0), 0))
+    out = apply_batch_norm(norm, torch.empty(0, 3), RowCount(torch.empty(0), 0))
     out.sum().backward()
     assert out.shape == (0, 3)
     assert norm.weight.grad.tolist() == [0, 0, 0]
@@ -77,23 +89,26 @@ def test_half_precision_keeps_its_dtype(dtype):
     norm, count = BatchNorm1d(3), RowCount(WEIGHT, int(WEIGHT.sum()))
     x = torch.randn(5, 3)
     expected = norm(x.repeat_interleave(WEIGHT, dim=0))
-    out = weighted_batch_norm(norm, x.to(dtype), count)
+    out = apply_batch_norm(norm, x.to(dtype), count)
     assert out.dtype == dtype
     torch.testing.assert_close(
         out.float().repeat_interleave(WEIGHT, dim=0), expected, atol=0.05, rtol=0.05
     )
 
 
-def test_batch_norms_count_is_undone_after_an_error():
-    norm = BatchNorm1d(3)
-    with batch_norms_count(norm, RowCount(WEIGHT, 12)):
-        assert 'forward' in vars(norm)
-    with pytest.raises(RuntimeError), batch_norms_count(norm, RowCount(WEIGHT, 12)):
-        norm(torch.ones(5))
-    assert 'forward' not in vars(norm)
+def test_count_rows_reaches_any_batch_norm():
+    class Doubled(BatchNorm1d):
+        def forward(self, x):
+            return 2 * super().forward(x) + F.batch_norm(x, None, None, training=True)
 
-
-def test_synchronised_over_processes_is_refused(monkeypatch):
-    monkeypatch.setattr('graphgym_nc.nn.weighted_batch_norm._world_size', lambda: 2)
-    with pytest.raises(NotImplementedError, match='sync_batchnorm: False'):
-        weighted_batch_norm(SyncBatchNorm(3), torch.ones(5, 3), RowCount(WEIGHT, 12))
+    x, norm = torch.randn(5, 3, dtype=torch.double), Doubled(3, dtype=torch.double)
+    expected = copy.deepcopy(norm)
+    with CountRows(RowCount(WEIGHT, int(WEIGHT.sum()))):
+        out = norm(x)
+    torch.testing.assert_close(
+        out.repeat_interleave(WEIGHT, dim=0), expected(x.repeat_interleave(WEIGHT, dim=0))
+    )
+    for ours, theirs in zip(norm.buffers(), expected.buffers(), strict=True):
+        torch.testing.assert_close(ours, theirs)
+    rows = torch.randn(4, 3, dtype=torch.double)
+    torch.testing.assert_close(norm(rows), expected(rows))  # as ever, outside
