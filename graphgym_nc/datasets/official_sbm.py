@@ -71,8 +71,8 @@ def load_sbm(
     """
     if source == 'official' and num_graphs:
         raise ValueError(
-            f"the official graphs of {name} come in one size: leave 'nc.sbm_graphs' empty, or draw "
-            f"graphs by the published recipe with 'nc.sbm_source: generated'"
+            f"the official graphs of {name} come in one size: leave 'nc.sbm_graphs' empty, or "
+            f"draw graphs by the published recipe with 'nc.sbm_source: generated'"
         )
     dataset: OfficialSBM | GeneratedSBM | None = None
     if source == 'official' or (source == 'auto' and not num_graphs):
