@@ -1,0 +1,246 @@
+"""Runs many jobs on this machine, a few at a time."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphgym_nc.agg import run_status
+from graphgym_nc.job import BUSY, is_busy
+from graphgym_nc.progress import Progress
+
+_POLL_SECONDS = 0.1
+_GRACE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run.
+
+    Attributes:
+        name: The name to show.
+        run_dir: The folder of its results.
+        args: The arguments of the script.
+    """
+
+    name: str
+    run_dir: Path
+    args: tuple[str, ...]
+
+    @property
+    def log(self) -> Path:
+        """The file that all its output goes to."""
+        return self.run_dir / 'job.log'
+
+    @property
+    def is_done(self) -> bool:
+        return run_status(self.run_dir) == 'DONE'
+
+
+@dataclass
+class Outcome:
+    """What became of jobs.
+
+    Attributes:
+        done: Those that are DONE.
+        failed: Those that failed, with their exit code.
+    """
+
+    done: list[Job] = field(default_factory=list)
+    failed: list[tuple[Job, int]] = field(default_factory=list)
+
+
+class Stopped(Exception):  # noqa: N818 - it is no error
+    """A signal asked the batch to end."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signal.Signals(signum).name)
+        self.exit_code = 128 + signum
+
+
+@dataclass
+class _Running:
+    job: Job
+    process: subprocess.Popen[bytes]
+    slot: int
+    start: float
+
+
+def threads_per_worker(workers: int, cpus: int) -> int:
+    """The share of each worker in the cores of the CPU."""
+    # Whoever has set a number of threads wants no more.
+    limit = int(os.environ.get('OMP_NUM_THREADS', cpus))
+    return max(1, min(cpus // workers, limit))
+
+
+def environments(workers: int, threads: int, gpus: Sequence[str]) -> list[dict[str, str]]:
+    """The environment of each worker: its number of threads, and its GPU,
+    handed out round-robin.
+
+    Args:
+        workers: The number of workers.
+        threads: The number of threads of each.
+        gpus: The names of the GPUs, as :obj:`CUDA_VISIBLE_DEVICES` knows them.
+    """
+    names = ('OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
+    shared = dict.fromkeys(names, str(threads))
+    if not gpus:
+        return [shared] * workers
+    return [{**shared, 'CUDA_VISIBLE_DEVICES': gpus[i % len(gpus)]} for i in range(workers)]
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    script: Path,
+    workers: Sequence[Mapping[str, str]],
+    retry: int = 0,
+) -> Outcome:
+    """Runs all jobs that are not DONE.
+
+    A job that another batch works on is left to it, and counted once it is
+    over.
+
+    Args:
+        jobs: The jobs.
+        script: The Python script that does one of them.
+        workers: The environment of each worker, as of :meth:`environments`.
+        retry: How many times a job that fails is started again.
+
+    Raises:
+        Stopped: If a signal came; all jobs that were running are then
+            terminated.
+    """
+    outcome = Outcome(done=[job for job in jobs if job.is_done])
+    queue = deque(job for job in jobs if job not in outcome.done)
+    with Progress(len(jobs), len(outcome.done), len(workers)) as progress, _signals() as signals:
+        pool = _Pool(script, workers, retry, queue, outcome, progress)
+        try:
+            while pool.queue or pool.running:
+                pool.start()
+                progress.show(running=len(pool.running), failed=len(outcome.failed))
+                time.sleep(_POLL_SECONDS)
+                if signals:
+                    raise Stopped(signals[0])
+                pool.collect()
+        finally:
+            _terminate([item.process for item in pool.running])
+    return outcome
+
+
+@dataclass
+class _Pool:
+    """The jobs that wait, and those that run."""
+
+    script: Path
+    workers: Sequence[Mapping[str, str]]
+    retry: int
+    queue: deque[Job]
+    outcome: Outcome
+    progress: Progress
+    running: list[_Running] = field(default_factory=list)
+    failures: Counter[Job] = field(default_factory=Counter)
+
+    def start(self) -> None:
+        """Gives a job to every worker that has none."""
+        free = [*set(range(len(self.workers))) - {item.slot for item in self.running}]
+        for _ in range(len(self.queue) if free else 0):
+            job = self.queue.popleft()
+            if job.is_done:  # by another batch, meanwhile
+                self.outcome.done.append(job)
+                self.progress.finish(job.name, 'done elsewhere')
+            elif not free or is_busy(job.run_dir):
+                self.queue.append(job)
+            else:
+                slot = free.pop(0)
+                process = _popen(job, self.script, self.workers[slot])
+                self.running.append(_Running(job, process, slot, time.monotonic()))
+
+    def collect(self) -> None:
+        """Takes note of all jobs that have ended."""
+        for item in [item for item in self.running if item.process.poll() is not None]:
+            self.running.remove(item)
+            job, code = item.job, item.process.returncode
+            seconds = time.monotonic() - item.start
+            if code == BUSY:
+                self.queue.append(job)
+            elif code == 0 and job.is_done:  # its word alone is not enough
+                self.outcome.done.append(job)
+                self.progress.finish(job.name, f'done in {seconds:.0f} s', seconds)
+            elif self.failures[job] < self.retry:
+                self.failures[job] += 1
+                self.queue.append(job)
+                self.progress.say(f'{job.name} failed (exit code {code}), and is tried again')
+            else:
+                self.outcome.failed.append((job, code))
+                self.progress.finish(job.name, f'FAILED (exit code {code})')
+
+
+def tail(path: Path, lines: int = 8) -> str:
+    """The last lines of a log."""
+    try:
+        text = path.read_text(errors='replace')
+    except FileNotFoundError:
+        return ''
+    return '\n'.join(text.rstrip().splitlines()[-lines:])
+
+
+def _popen(job: Job, script: Path, env: Mapping[str, str]) -> 'subprocess.Popen[bytes]':
+    command = [sys.executable, '-m', 'graphgym_nc.job', str(script), str(job.run_dir), *job.args]
+    # To append is safe even if another batch starts the same job just now.
+    with open(job.log, 'ab') as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **env},
+            # Ctrl-C on a terminal is for the batch, which then ends its jobs.
+            start_new_session=True,
+        )
+
+
+def _terminate(processes: Sequence['subprocess.Popen[bytes]']) -> None:
+    """Ends jobs and their own children: asks first, and then does not."""
+    for process in processes:
+        _signal_group(process, signal.SIGTERM)
+    deadline = time.monotonic() + _GRACE_SECONDS
+    for process in processes:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, deadline - time.monotonic()))
+        if process.returncode is None:
+            _signal_group(process, getattr(signal, 'SIGKILL', signal.SIGTERM))
+            process.wait()
+
+
+def _signal_group(process: 'subprocess.Popen[bytes]', signum: int) -> None:
+    if not hasattr(os, 'killpg'):
+        process.terminate()
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signum)
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Collects the signals that would end this process.
+
+    An exception at any place could leave a job behind that nobody knows of.
+    """
+    received: list[int] = []
+    names = ('SIGINT', 'SIGTERM', 'SIGHUP')
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {
+        number: signal.signal(number, lambda signum, _: received.append(signum))
+        for number in numbers
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
