@@ -108,7 +108,7 @@ def agg_batch(
 
     out = folder / 'agg'
     out.mkdir(exist_ok=True)
-    done.sort(key=lambda pair: [_order(value) for value in pair[0].values()])
+    done.sort(key=lambda pair: [sort_key(value) for value in pair[0].values()])
     for split in SPLITS:
         for suffix, kind in (('', 'last'), ('_best', 'best'), ('_bestepoch', 'best_epoch')):
             rows = [(values, getattr(result, kind).get(split)) for values, result in done]
@@ -130,6 +130,15 @@ def incomplete_seeds(out_dir: Path, seeds: Iterable[int], trusted: bool) -> list
     return result
 
 
+def sort_key(value: Any) -> tuple[bool, float, str]:
+    """Orders values: numbers first, then all else by name, as both may be
+    choices of one dimension.
+    """
+    if isinstance(value, (int, float)):
+        return False, value, ''
+    return True, 0.0, str(value)
+
+
 def _row(values: dict[str, Any], stats: Stats) -> Stats:
     return {**values, **{key: value for key, value in stats.items() if key not in _LEFT_OUT}}
 
@@ -139,14 +148,7 @@ def _write_table(path: Path, rows: Iterable[Stats]) -> None:
     if frame.empty:
         path.unlink(missing_ok=True)  # that of an earlier aggregation
     else:
-        write_atomic(path, frame.to_csv(index=False))
-
-
-def _order(value: Any) -> tuple[bool, float, str]:
-    """Numbers first, then all else by name: they may meet in one column."""
-    if isinstance(value, (int, float)):
-        return False, value, ''
-    return True, 0.0, str(value)
+        write_atomic(path, frame.to_csv(index=False, float_format='%.10g'))
 
 
 def _literal(text: str) -> Any:

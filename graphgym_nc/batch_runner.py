@@ -55,7 +55,14 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
         workers = make_workers(args.jobs, folder, variants, seeds)
         threads = int(workers[0]['OMP_NUM_THREADS'])
         jobs = make_jobs(folder, variants, seeds, threads)
-        print(describe(jobs, variants, seeds, folder), flush=True)
+        if args.dry_run:
+            print('\n'.join(f'{run_status(job.run_dir):<8} {job.name}' for job in jobs))
+        done = sum(job.is_done for job in jobs)
+        print(
+            f'{len(variants)} configuration(s) x {len(seeds)} seed(s) = {len(jobs)} job(s), '
+            f"{done} of them DONE, {len(workers)} at a time, in '{folder}'",
+            flush=True,
+        )
         if args.dry_run:
             return 0
         add_to_manifest(folder, variants, seeds)
@@ -130,17 +137,6 @@ def make_jobs(
         for seed in seeds
         for variant in variants
     ]  # fmt: skip
-
-
-def describe(
-    jobs: Sequence[Job], variants: Sequence[Variant], seeds: Sequence[int], folder: Path
-) -> str:
-    """What there is to do."""
-    status = {job: run_status(job.run_dir) for job in jobs}
-    done = sum(value == 'DONE' for value in status.values())
-    lines = [f'{value:<8} {job.name}' for job, value in status.items()]
-    total = f'{len(variants)} configuration(s) x {len(seeds)} seed(s) = {len(jobs)} job(s)'
-    return '\n'.join([*lines, f"{total}, {done} of them DONE, in '{folder}'"])
 
 
 def run(
