@@ -20,7 +20,11 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 
 _COLUMNS = 3
-_MAX_LABEL = 22
+_MAX_LABEL = 16
+
+#: Fewer settings, if they are also less than half of all runs, are a matter of
+#: chance, as in a sample that was not drawn for a comparison.
+_FEWEST_SETTINGS = 5
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ def _draw(axis: Any, ranking: Ranking, colors: Any) -> None:
     axis.spines[['top', 'right']].set_visible(False)
     number = sum(map(len, ranking.ranks.values()))
     settings = number // len(labels)
-    kind = f'{settings} matched settings' if ranking.matched else f'{number} unmatched runs'
+    kind = f'matched settings: {settings}' if ranking.matched else f'unmatched runs: {number}'
     axis.set_title(f'{ranking.alias} ({kind})', fontsize=10)
 
 
@@ -151,6 +155,8 @@ def _rank(runs: Sequence[Scored], alias: str, tolerance: float) -> Ranking:
         choice = chosen.pop(alias)
         settings.setdefault(tuple(chosen.items()), {})[choice] = run.score
     complete = [scores for scores in settings.values() if len(scores) == len(names)]
+    if len(complete) < _FEWEST_SETTINGS and 2 * len(complete) * len(names) < len(runs):
+        complete = []
     for scores in complete:
         for choice, score in scores.items():
             ranks[choice].append(_position(score, scores.values(), tolerance))
@@ -169,4 +175,5 @@ def _position(score: float, scores: Iterable[float], tolerance: float) -> int:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= _MAX_LABEL else f'{label[: _MAX_LABEL - 1]}…'
+    half = _MAX_LABEL // 2
+    return label if len(label) <= _MAX_LABEL else f'{label[:half]}…{label[1 - half :]}'
