@@ -111,13 +111,6 @@ def read_run(run_dir: Path) -> dict[str, dict[int, Stats]]:
     return stats
 
 
-def best_of_run(run_dir: Path, metric: str, minimise: bool) -> dict[str, Stats]:
-    """The statistics of all splits at the epoch that is best on validation."""
-    stats = read_run(run_dir)
-    epoch = best_epoch(stats['val'].values(), metric, minimise)
-    return {split: rows[epoch] for split, rows in stats.items()}
-
-
 def mean_and_std(rows: Sequence[Stats]) -> Stats:
     """Mean and (population) standard deviation of every number that all rows
     have.
@@ -218,21 +211,27 @@ def agg_runs(
     minimise: bool | None = None,
     source: str | None = None,
 ) -> dict[str, Stats]:
-    """Aggregates the seeds of one configuration, as :meth:`aggregate` does.
+    """Aggregates the seeds of one configuration, and writes what comes out.
 
-    Writes :obj:`agg/<split>/best.json` and :obj:`agg/<split>/stats.json` for
-    all splits, test among them.
+    It is :meth:`aggregate`, then :meth:`write_aggregate`.
 
     Returns:
         For each split, the mean of every seed at its own best validation epoch.
     """
     result = aggregate(out_dir, metric, minimise, source)
+    write_aggregate(out_dir, result)
+    return result.best
+
+
+def write_aggregate(out_dir: Path, result: Aggregate) -> None:
+    """Writes :obj:`agg/<split>/best.json` and :obj:`agg/<split>/stats.json` for
+    all splits, test among them.
+    """
     for split, stats in result.best.items():
         folder = out_dir / 'agg' / split
         write_atomic(folder / 'best.json', json.dumps(stats) + '\n')
         lines = (json.dumps(row) + '\n' for row in result.curve[split])
         write_atomic(folder / 'stats.json', ''.join(lines))
-    return result.best
 
 
 def _agreed(runs: Sequence[Path], key: str) -> Any:

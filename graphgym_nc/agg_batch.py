@@ -14,12 +14,12 @@ from graphgym_nc.agg import (
     AggError,
     Aggregate,
     Stats,
-    agg_runs,
     aggregate,
     countable_runs,
     read_record,
     run_status,
     seed_folders,
+    write_aggregate,
 )
 from graphgym_nc.manifest import Entry, read_manifest, write_atomic
 
@@ -76,7 +76,7 @@ def agg_batch(
     Writes :obj:`agg/<split>.csv` (every seed at its last epoch),
     :obj:`agg/<split>_best.csv` (every seed at its own best validation epoch)
     and :obj:`agg/<split>_bestepoch.csv` (all seeds at the epoch at which their
-    mean is best on validation), and what :meth:`~graphgym_nc.agg.agg_runs`
+    mean is best on validation), and what :meth:`~graphgym_nc.agg.write_aggregate`
     writes for each configuration. What is not DONE is listed in
     :obj:`agg/incomplete.csv`.
 
@@ -101,8 +101,9 @@ def agg_batch(
         if not (folder / name).is_dir() or not countable_runs(folder / name, metric is not None):
             continue
         try:
-            done.append((entry.values, aggregate(folder / name, metric, minimise)))
-            agg_runs(folder / name, metric, minimise)
+            result = aggregate(folder / name, metric, minimise)
+            write_aggregate(folder / name, result)
+            done.append((entry.values, result))
         except AggError as error:
             incomplete.append(Incomplete(name, None, 'NOT AGGREGATED', str(error)))
 

@@ -1,5 +1,6 @@
-"""Runs many jobs on this machine, a few at a time."""
+"""Runs many jobs on this machine (a POSIX one), a few at a time."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphgym_nc.agg import run_status
-from graphgym_nc.job import BUSY, is_busy
 from graphgym_nc.progress import Progress
 
 _POLL_SECONDS = 0.1
@@ -72,29 +72,6 @@ class _Running:
     start: float
 
 
-def threads_per_worker(workers: int, cpus: int) -> int:
-    """The share of each worker in the cores of the CPU."""
-    # Whoever has set a number of threads wants no more.
-    limit = int(os.environ.get('OMP_NUM_THREADS', cpus))
-    return max(1, min(cpus // workers, limit))
-
-
-def environments(workers: int, threads: int, gpus: Sequence[str]) -> list[dict[str, str]]:
-    """The environment of each worker: its number of threads, and its GPU,
-    handed out round-robin.
-
-    Args:
-        workers: The number of workers.
-        threads: The number of threads of each.
-        gpus: The names of the GPUs, as :obj:`CUDA_VISIBLE_DEVICES` knows them.
-    """
-    names = ('OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
-    shared = dict.fromkeys(names, str(threads))
-    if not gpus:
-        return [shared] * workers
-    return [{**shared, 'CUDA_VISIBLE_DEVICES': gpus[i % len(gpus)]} for i in range(workers)]
-
-
 def run_jobs(
     jobs: Sequence[Job],
     script: Path,
@@ -109,7 +86,8 @@ def run_jobs(
     Args:
         jobs: The jobs.
         script: The Python script that does one of them.
-        workers: The environment of each worker, as of :meth:`environments`.
+        workers: The environment of each worker, as of
+            :meth:`~graphgym_nc.workers.environments`.
         retry: How many times a job that fails is started again.
 
     Raises:
@@ -151,15 +129,18 @@ class _Pool:
         free = [*set(range(len(self.workers))) - {item.slot for item in self.running}]
         for _ in range(len(self.queue) if free else 0):
             job = self.queue.popleft()
+            lock = try_lock(job.run_dir) if free else None
+            if lock is None:  # another batch is at it
+                self.queue.append(job)
+                continue
             if job.is_done:  # by another batch, meanwhile
                 self.outcome.done.append(job)
                 self.progress.finish(job.name, 'done elsewhere')
-            elif not free or is_busy(job.run_dir):
-                self.queue.append(job)
             else:
                 slot = free.pop(0)
-                process = _popen(job, self.script, self.workers[slot])
+                process = _popen(job, self.script, self.workers[slot], lock)
                 self.running.append(_Running(job, process, slot, time.monotonic()))
+            os.close(lock)  # the job has it now
 
     def collect(self) -> None:
         """Takes note of all jobs that have ended."""
@@ -167,9 +148,7 @@ class _Pool:
             self.running.remove(item)
             job, code = item.job, item.process.returncode
             seconds = time.monotonic() - item.start
-            if code == BUSY:
-                self.queue.append(job)
-            elif code == 0 and job.is_done:  # its word alone is not enough
+            if code == 0 and job.is_done:  # its word alone is not enough
                 self.outcome.done.append(job)
                 self.progress.finish(job.name, f'done in {seconds:.0f} s', seconds)
             elif self.failures[job] < self.retry:
@@ -190,16 +169,32 @@ def tail(path: Path, lines: int = 8) -> str:
     return '\n'.join(text.rstrip().splitlines()[-lines:])
 
 
-def _popen(job: Job, script: Path, env: Mapping[str, str]) -> 'subprocess.Popen[bytes]':
-    command = [sys.executable, '-m', 'graphgym_nc.job', str(script), str(job.run_dir), *job.args]
-    # To append is safe even if another batch starts the same job just now.
+def try_lock(run_dir: Path) -> int | None:
+    """Takes the lock of a folder of results, if it is free.
+
+    Returns:
+        A file descriptor. The lock is held as long as any process has it: a job
+        that outlives its batch keeps others away from its folder.
+    """
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lock = os.open(run_dir / '.lock', os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _popen(job: Job, script: Path, env: Mapping[str, str], lock: int) -> 'subprocess.Popen[bytes]':
     with open(job.log, 'ab') as log:
         return subprocess.Popen(
-            command,
+            [sys.executable, str(script), *job.args],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, **env},
+            pass_fds=[lock],
             # Ctrl-C on a terminal is for the batch, which then ends its jobs.
             start_new_session=True,
         )
@@ -214,14 +209,11 @@ def _terminate(processes: Sequence['subprocess.Popen[bytes]']) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, deadline - time.monotonic()))
         if process.returncode is None:
-            _signal_group(process, getattr(signal, 'SIGKILL', signal.SIGTERM))
+            _signal_group(process, signal.SIGKILL)
             process.wait()
 
 
 def _signal_group(process: 'subprocess.Popen[bytes]', signum: int) -> None:
-    if not hasattr(os, 'killpg'):
-        process.terminate()
-        return
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signum)
 
@@ -233,11 +225,9 @@ def _signals() -> Iterator[list[int]]:
     An exception at any place could leave a job behind that nobody knows of.
     """
     received: list[int] = []
-    names = ('SIGINT', 'SIGTERM', 'SIGHUP')
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before = {
         number: signal.signal(number, lambda signum, _: received.append(signum))
-        for number in numbers
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
     try:
         yield received

@@ -7,24 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.agg import AggError, run_status
 from graphgym_nc.agg_batch import agg_batch
-from graphgym_nc.batch import (
-    Job,
-    Outcome,
-    Stopped,
-    environments,
-    run_jobs,
-    tail,
-    threads_per_worker,
-)
+from graphgym_nc.batch import Job, Outcome, Stopped, run_jobs, tail
 from graphgym_nc.configs_gen import generate, task_name
 from graphgym_nc.grid import Grid, Variant
 from graphgym_nc.grid_file import GridError
 from graphgym_nc.manifest import add_to_manifest
+from graphgym_nc.workers import available_cpus, environments, threads_per_worker, visible_gpus
 
 
 def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
@@ -209,20 +201,6 @@ def finish(outcome: Outcome, folder: Path) -> int:
         number = len(outcome.failed)
         print(f'\nrun_batch: {number} job(s) failed, {len(outcome.done)} DONE', file=sys.stderr)
     return 1 if outcome.failed else 0
-
-
-def visible_gpus() -> list[str]:
-    """The GPUs that may be used, as :obj:`CUDA_VISIBLE_DEVICES` names them."""
-    count = torch.cuda.device_count()
-    named = [name for name in os.environ.get('CUDA_VISIBLE_DEVICES', '').split(',') if name]
-    return named[:count] if named else [str(i) for i in range(count)]
-
-
-def available_cpus() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, 'sched_getaffinity'):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _positive(text: str) -> int:

@@ -52,11 +52,15 @@ class Progress:
         left = mean * (self.total - self.over) / self.workers
         return str(timedelta(seconds=round(left)))
 
+    @property
+    def state(self) -> str:
+        return f'running {self.running}, failed {self.failed}, ETA {self.eta}'
+
     def show(self, running: int, failed: int) -> None:
         """Takes note of the present state."""
         self.running, self.failed = running, failed
         if self._bar is not None:
-            self._bar.set_postfix_str(f'running {running}, failed {failed}, ETA {self.eta}')
+            self._bar.set_postfix_str(self.state)
 
     def finish(self, name: str, what: str, seconds: float | None = None) -> None:
         """Counts a job as over, and says how it went."""
@@ -72,4 +76,4 @@ class Progress:
         if self._bar is not None:
             self._bar.write(text, file=sys.stdout)
         else:
-            print(f'[{self.over}/{self.total}, ETA {self.eta}] {text}', flush=True)
+            print(f'[{self.over}/{self.total}, {self.state}] {text}', flush=True)
