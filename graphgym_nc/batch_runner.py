@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
         script: What runs one job; :obj:`run/main.py` by default.
 
     Returns:
-        0 if all jobs are DONE, 1 if any failed, 2 if there was something wrong
-        before the first, 128 and the signal if there was one.
+        0 if all jobs are DONE, 1 if any failed, 2 if something else is wrong,
+        such as the grid or the disk, 128 and the signal if there was one.
     """
     args = parse_args(argv)
     script = script or Path(__file__).parents[1] / 'run' / 'main.py'
@@ -58,10 +58,10 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
         if args.dry_run:
             return 0
         add_to_manifest(folder, variants, seeds)
+        return run(jobs, variants, folder, script, workers, args.retry)
     except (GridError, OSError) as error:
         print(f'run_batch: {error}', file=sys.stderr)
         return 2
-    return run(jobs, variants, folder, script, workers, args.retry)
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -82,9 +82,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         '--compare',
-        nargs='+',
+        type=lambda text: text.split(','),
         default=[],
-        metavar='ALIAS',
+        metavar='ALIAS,...',
         help='with --sample: for each of these, that many settings with all of its choices',
     )
     parser.add_argument('--retry', type=int, default=0, help='how often to retry a failed job')

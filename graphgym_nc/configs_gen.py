@@ -15,7 +15,7 @@ from yacs.config import CfgNode
 
 from graphgym_nc.config import ConfigError, check_cfg
 from graphgym_nc.grid import Config, Grid, Variant, set_key
-from graphgym_nc.grid_file import GridError
+from graphgym_nc.grid_file import GridError, Row
 
 
 def task_name(config_file: Path, grid: Grid) -> str:
@@ -50,17 +50,11 @@ def generate(
     _raise_all(_problem(config, defaults), [f"'{config_file}'"])
 
     errors = []
-    for block in grid.blocks:
-        for row in block:
-            try:
-                row.choices[:] = [_typed(defaults, row.key, value) for value in row.choices]
-            except ConfigError as error:
-                errors.append(f'{grid.path}:{row.line}: {error}')
-            if row.key in opts[::2]:
-                errors.append(
-                    f"{grid.path}:{row.line}: '{row.key}' is also on the command line, which "
-                    f'would make all choices the same'
-                )
+    for row in (row for block in grid.blocks for row in block):
+        try:
+            row.choices[:] = _checked(row, defaults, opts[::2])
+        except ConfigError as error:
+            errors.append(f'{grid.path}:{row.line}: {error}')
     if errors:
         raise GridError('\n'.join(errors))
 
@@ -109,6 +103,14 @@ def read_opts(opts: Sequence[str], defaults: CfgNode) -> dict[str, Any]:
         except ConfigError as error:
             raise GridError(f'command line: {error}') from None
     return result
+
+
+def _checked(row: Row, defaults: CfgNode, given: Sequence[str]) -> list[Any]:
+    if row.key in ('seed', 'out_dir'):
+        raise ConfigError(f"'{row.key}' is none of a grid: every job has its own")
+    if row.key in given:
+        raise ConfigError(f"'{row.key}' is also on the command line")
+    return [_typed(defaults, row.key, value) for value in row.choices]
 
 
 def _typed(defaults: CfgNode, key: str, value: Any) -> Any:

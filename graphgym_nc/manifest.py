@@ -15,6 +15,9 @@ from graphgym_nc.grid_file import GridError
 
 MANIFEST = 'grid.json'
 
+#: Keys that say where and how a run is done, not what it is.
+_IMMATERIAL = frozenset({'out_dir', 'dataset.dir', 'num_threads', 'num_workers', 'print'})
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -79,7 +82,8 @@ def _refuse_another(folder: Path, path: Path, variant: Variant) -> None:
     if not path.exists() or not (folder / variant.name).exists():
         return
     before, now = (_flatten(c) for c in (yaml.safe_load(path.read_text()), variant.config))
-    differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    keys = [key for key in {**before, **now} if key not in _IMMATERIAL]
+    differing = [key for key in keys if before.get(key) != now.get(key)]
     if differing:
         key = differing[0]
         raise GridError(

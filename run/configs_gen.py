@@ -16,7 +16,9 @@ def main() -> None:
     parser.add_argument('--grid', type=Path, required=True, help='the grid')
     parser.add_argument('--config', type=Path, help="the base (default: the grid's '# config:')")
     parser.add_argument('--sample', type=int, help='how many to draw (default: all)')
-    parser.add_argument('--compare', nargs='+', default=[], metavar='ALIAS', help='see run_batch')
+    parser.add_argument(
+        '--compare', type=lambda text: text.split(','), default=[], help='as for run_batch.sh'
+    )
     parser.add_argument('--out_dir', type=Path, default=Path('configs'), help='where to write')
     args = parser.parse_args()
     try:

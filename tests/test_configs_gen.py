@@ -35,6 +35,7 @@ def test_configs_hold_base_options_and_choice(make):
         ('gnn.layer_typ x ["ncgnnconv"]', "Did you mean 'gnn.layer_type'"),
         ('train.max_epoch x [1]', "Did you mean 'optim.max_epoch'"),
         ('gnn x [1]', 'group of keys'),
+        ('seed x [0, 1]', 'every job has its own'),
         ('gnn.act.x x [1]', 'no configuration key'),
         ('gnn.dropout x ["much"]', 'must be of type float'),
         ('gnn.layers_mp x [1.5]', 'must be of type int'),

@@ -29,6 +29,9 @@ def test_results_of_another_configuration_are_not_taken_for_these(tmp_path):
     with pytest.raises(GridError, match=r"'gnn.act: elu', but now it is 'relu'"):
         add_to_manifest(tmp_path, [variant('nc-l=2'), variant(act='relu')], [0])
     assert list(read_manifest(tmp_path)) == ['nc-l=1']
+    same = variant(act='elu')
+    same.config['dataset'] = {'dir': 'elsewhere'}
+    add_to_manifest(tmp_path, [same], [0])
 
 
 def test_no_manifest(tmp_path):

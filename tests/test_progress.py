@@ -1,7 +1,5 @@
 import io
 
-import pytest
-
 from graphgym_nc.progress import Progress
 
 
@@ -18,18 +16,14 @@ def test_plain_lines(capsys):
     ]
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    monkeypatch.setattr('sys.stderr', stream)
-    return stream
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
-def test_bar_on_a_terminal(terminal, capsys):
+def test_bar_on_a_terminal(monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr('sys.stderr', terminal)
     with Progress(total=2, done=0, workers=1) as progress:
         progress.show(running=1, failed=0)
         progress.finish('a/0', 'FAILED', 3.0)
