@@ -6,6 +6,7 @@ import logging
 from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +50,7 @@ def generate(
         set_key(config, key, value)
     _raise_all(_problem(config, defaults), [f"'{config_file}'"])
 
-    errors = []
-    for row in (row for block in grid.blocks for row in block):
-        try:
-            row.choices[:] = _checked(row, defaults, opts[::2])
-        except ConfigError as error:
-            errors.append(f'{grid.path}:{row.line}: {error}')
-    if errors:
-        raise GridError('\n'.join(errors))
-
+    grid = _typed_grid(grid, defaults, opts[::2])
     variants = grid.variants(get_fname(str(config_file)), config, sample, compare)
     for variant in variants:
         problem = _problem(variant.config, defaults)
@@ -105,12 +98,33 @@ def read_opts(opts: Sequence[str], defaults: CfgNode) -> dict[str, Any]:
     return result
 
 
-def _checked(row: Row, defaults: CfgNode, given: Sequence[str]) -> list[Any]:
+def _typed_grid(grid: Grid, defaults: CfgNode, given: Sequence[str]) -> Grid:
+    """A grid whose values are of the types that their keys ask for.
+
+    Raises:
+        GridError: Naming every line that has something wrong.
+    """
+    blocks: list[list[Row]] = []
+    errors = []
+    for block in grid.blocks:
+        blocks.append([])
+        for row in block:
+            place = f'{grid.path}:{row.line}'
+            try:
+                blocks[-1].append(_typed_row(row, defaults, given))
+            except ConfigError as error:
+                errors.append(f'{place}: {error}')
+    if errors:
+        raise GridError('\n'.join(errors))
+    return replace(grid, blocks=blocks)
+
+
+def _typed_row(row: Row, defaults: CfgNode, given: Sequence[str]) -> Row:
     if row.key in ('seed', 'out_dir'):
         raise ConfigError(f"'{row.key}' is none of a grid: every job has its own")
     if row.key in given:
         raise ConfigError(f"'{row.key}' is also on the command line")
-    return [_typed(defaults, row.key, value) for value in row.choices]
+    return replace(row, choices=[_typed(defaults, row.key, value) for value in row.choices])
 
 
 def _typed(defaults: CfgNode, key: str, value: Any) -> Any:
