@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphgym_nc.manifest import write_atomic
+from graphgym_nc.record import write_atomically
 
 Stats = dict[str, Any]
 
@@ -229,9 +229,9 @@ def write_aggregate(out_dir: Path, result: Aggregate) -> None:
     """
     for split, stats in result.best.items():
         folder = out_dir / 'agg' / split
-        write_atomic(folder / 'best.json', json.dumps(stats) + '\n')
+        write_atomically(folder / 'best.json', json.dumps(stats) + '\n')
         lines = (json.dumps(row) + '\n' for row in result.curve[split])
-        write_atomic(folder / 'stats.json', ''.join(lines))
+        write_atomically(folder / 'stats.json', ''.join(lines))
 
 
 def _agreed(runs: Sequence[Path], key: str) -> Any:

@@ -21,7 +21,8 @@ from graphgym_nc.agg import (
     seed_folders,
     write_aggregate,
 )
-from graphgym_nc.manifest import Entry, read_manifest, write_atomic
+from graphgym_nc.manifest import Entry, read_manifest
+from graphgym_nc.record import write_atomically
 
 #: What GraphGym leaves out of its tables, and what is for other readers.
 _LEFT_OUT = ('lr', 'lr_std', 'eta', 'eta_std', 'params_std', 'seed_folders')
@@ -149,7 +150,7 @@ def _write_table(path: Path, rows: Iterable[Stats]) -> None:
     if frame.empty:
         path.unlink(missing_ok=True)  # that of an earlier aggregation
     else:
-        write_atomic(path, frame.to_csv(index=False, float_format='%.10g'))
+        write_atomically(path, frame.to_csv(index=False, float_format='%.10g'))
 
 
 def _literal(text: str) -> Any:

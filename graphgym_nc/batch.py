@@ -177,7 +177,9 @@ def try_lock(run_dir: Path) -> int | None:
         that outlives its batch keeps others away from its folder.
     """
     run_dir.mkdir(parents=True, exist_ok=True)
-    lock = os.open(run_dir / '.lock', os.O_RDWR | os.O_CREAT, 0o666)
+    # Beside the folder, in which the run has a lock of its own.
+    path = run_dir.with_name(f'.{run_dir.name}.lock')
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

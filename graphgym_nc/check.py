@@ -10,7 +10,7 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.incidence import TriangleIncidence
 from graphgym_nc.loader import DataModule
-from graphgym_nc.train import Module
+from graphgym_nc.train import Module, device
 
 
 def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
@@ -19,9 +19,8 @@ def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
     Returns:
         What there is to know about the run, by name.
     """
-    device = _device()
-    model = model.to(device).train()
-    batch = next(iter(datamodule.train_dataloader())).to(device)
+    model = model.to(device()).train()
+    batch = next(iter(datamodule.train_dataloader())).to(model.device)
     incidence = TriangleIncidence.from_data(batch)
     report = {
         'data source': datamodule.source,
@@ -57,12 +56,6 @@ def _forward_backward(model: Module, batch: Data) -> tuple[float, dict[str, Any]
         loss, _ = compute_loss(pred, true)
     loss.backward()
     return loss.item(), {'bytes': sum(sizes.values()), 'shape': tuple(pred.shape)}
-
-
-def _device() -> torch.device:
-    if cfg.accelerator == 'auto':
-        return torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-    return torch.device('cuda' if cfg.accelerator == 'gpu' else cfg.accelerator)
 
 
 def _describe(batch: Data) -> str:

@@ -1,15 +1,33 @@
 """The plugin's configuration keys, and a check of all that are given."""
 
 import difflib
+import logging
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg as global_cfg
+from torch_geometric.graphgym.config import set_cfg
+from torch_geometric.graphgym.logger import infer_task
 from yacs.config import CfgNode
 
+from graphgym_nc.agg import less_is_better
 from graphgym_nc.registry import register_once
+
+# Keys of GraphGym that neither it nor this package reads.
+IGNORED = (
+    'benchmark', 'dataset.cache_load', 'dataset.cache_save', 'dataset.edge_message_ratio',
+    'dataset.edge_negative_sampling_ratio', 'dataset.edge_train_mode', 'dataset.encoder',
+    'dataset.encoder_bn', 'dataset.encoder_dim', 'dataset.encoder_name',
+    'dataset.label_column', 'dataset.label_table', 'dataset.location',
+    'dataset.resample_disjoint', 'dataset.tu_simple', 'gnn.att_final_linear',
+    'gnn.att_final_linear_bn', 'gnn.att_heads', 'gnn.clear_feature', 'gnn.skip_every',
+    'gpu_mem', 'train.epoch_resume', 'train.node_per_graph', 'train.radius',
+    'train.sample_node', 'train.skip_train_eval', 'val.node_per_graph', 'val.radius',
+    'val.sample_node', 'view_emb',
+)  # fmt: skip
 
 SBM_SOURCES = ('auto', 'official', 'generated')
 
@@ -74,10 +92,43 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     cfg.nc.counting_seed = 0
 
 
+@register_once(register.config_dict, 'nc_run')
+def set_cfg_run(cfg: CfgNode) -> None:
+    """Adds the keys of training that GraphGym lacks, to its own groups."""
+    # Largest norm of the gradient; 0 for no clipping
+    cfg.optim.clip_grad_norm = 0.0
+
+    # Number of batches whose gradients are added up for one step
+    cfg.optim.batch_accumulation = 1
+
+    # Epochs of linear warm-up, for 'cosine_with_warmup'
+    cfg.optim.num_warmup_epochs = 5
+
+    # Evaluations without a better validation loss, after which
+    # 'reduce_on_plateau' multiplies the learning rate by lr_decay
+    cfg.optim.schedule_patience = 10
+
+    # Stop after so many epochs without a better validation; 0 for never
+    cfg.train.early_stopping = 0
+
+    # Precision, as Lightning names it: '32-true', '16-mixed', 'bf16-mixed', ...
+    cfg.train.precision = '32-true'
+
+    # Only deterministic algorithms; an operation without one is an error
+    cfg.train.deterministic = False
+
+    # Weights & Biases: off, or on with mode 'online' or 'offline'
+    cfg.wandb = CfgNode()
+    cfg.wandb.use = False
+    cfg.wandb.project = 'graphgym-nc'
+    cfg.wandb.mode = 'online'
+
+
 # GraphGym has built its configuration before any plugin could register
 # (`set_cfg` at the end of torch_geometric/graphgym/config.py).
 if 'nc' not in global_cfg:
     set_cfg_nc(global_cfg)
+    set_cfg_run(global_cfg)
 
 
 class ConfigError(ValueError):
@@ -95,7 +146,7 @@ def check_nc(cfg: CfgNode) -> None:
     scale = nc.communicate_scale
     _check(math.isfinite(scale) and scale > 0, 'nc.communicate_scale', scale, 'a positive number')
     _check(math.isfinite(nc.eps), 'nc.eps', nc.eps, 'a finite number')
-    _check_choice('nc.sbm_source', nc.sbm_source, SBM_SOURCES)
+    check_choice('nc.sbm_source', nc.sbm_source, SBM_SOURCES)
     sizes = nc.sbm_graphs
     valid = len(sizes) in (0, 3) and all(isinstance(n, int) and n >= 1 for n in sizes)
     _check(valid, 'nc.sbm_graphs', sizes, '[] or three positive integers: [train, val, test]')
@@ -115,25 +166,64 @@ def check_cfg(cfg: CfgNode) -> None:
         ConfigError: Naming the key, what was given and what is allowed.
     """
     check_nc(cfg)
-    _check_choice('print', cfg.print, ('stdout', 'file', 'both'))
-    _check_choice('model.type', cfg.model.type, register.network_dict)
-    _check_choice('gnn.layer_type', cfg.gnn.layer_type, register.layer_dict)
-    _check_choice('gnn.stage_type', cfg.gnn.stage_type, register.stage_dict)
-    _check_choice('gnn.head', cfg.gnn.head, register.head_dict)
-    _check_choice('gnn.act', cfg.gnn.act, register.act_dict)
-    _check_choice('model.graph_pooling', cfg.model.graph_pooling, register.pooling_dict)
-    _check_choice('optim.optimizer', cfg.optim.optimizer, register.optimizer_dict)
-    _check_choice('optim.scheduler', cfg.optim.scheduler, register.scheduler_dict)
+    check_choice('print', cfg.print, ('stdout', 'file', 'both'))
+    check_choice('model.type', cfg.model.type, register.network_dict)
+    check_choice('gnn.layer_type', cfg.gnn.layer_type, register.layer_dict)
+    check_choice('gnn.stage_type', cfg.gnn.stage_type, register.stage_dict)
+    check_choice('gnn.head', cfg.gnn.head, register.head_dict)
+    check_choice('gnn.act', cfg.gnn.act, register.act_dict)
+    check_choice('model.graph_pooling', cfg.model.graph_pooling, register.pooling_dict)
+    check_choice('optim.optimizer', cfg.optim.optimizer, register.optimizer_dict)
+    check_choice('optim.scheduler', cfg.optim.scheduler, register.scheduler_dict)
     for metric in cfg.custom_metrics:
-        _check_choice('custom_metrics', metric, register.metric_dict)
+        check_choice('custom_metrics', metric, register.metric_dict)
     for kind in ('node', 'edge'):
         if cfg.dataset[f'{kind}_encoder']:
             key = f'{kind}_encoder_name'
             known = getattr(register, f'{kind}_encoder_dict')
-            _check_choice(f'dataset.{key}', cfg.dataset[key], known)
+            check_choice(f'dataset.{key}', cfg.dataset[key], known)
+    check_choice('metric_agg', cfg.metric_agg, ('argmax', 'argmin'))
     _check(cfg.optim.max_epoch >= 1, 'optim.max_epoch', cfg.optim.max_epoch, 'an integer from 1')
-    period = cfg.train.eval_period
-    _check(period >= 1, 'train.eval_period', period, 'an integer from 1')
+    for key in ('eval_period', 'ckpt_period', 'batch_size'):
+        _check(cfg.train[key] >= 1, f'train.{key}', cfg.train[key], 'an integer from 1')
+    for key in ('clip_grad_norm', 'num_warmup_epochs', 'schedule_patience', 'base_lr'):
+        _check(cfg.optim[key] >= 0, f'optim.{key}', cfg.optim[key], 'at least 0')
+    number = cfg.optim.batch_accumulation
+    _check(number >= 1, 'optim.batch_accumulation', number, 'an integer from 1')
+    number = cfg.train.early_stopping
+    _check(number >= 0, 'train.early_stopping', number, 'an integer from 0')
+    ratios = cfg.dataset.split
+    valid = len(ratios) in (2, 3) and min(ratios) > 0 and sum(ratios) <= 1 + 1e-9
+    _check(valid, 'dataset.split', ratios, 'two or three shares that add up to at most 1')
+    mode = cfg.dataset.split_mode
+    valid = mode in ('random', 'custom') or re.fullmatch(r'cv-stratified-([2-9]|\d\d+)', mode)
+    _check(bool(valid), 'dataset.split_mode', mode, 'random, custom or cv-stratified-<folds>')
+    _warn_of_ignored(cfg)
+
+
+def _warn_of_ignored(cfg: CfgNode) -> None:
+    """Names the keys that have been set and that nothing reads."""
+    defaults = CfgNode()
+    set_cfg(defaults)
+    for key in IGNORED:
+        group, _, name = key.rpartition('.')
+        value = cfg[group][name] if group else cfg[name]
+        default = defaults[group][name] if group else defaults[name]
+        if value != default:
+            logging.warning("'%s: %s' has no effect: nothing reads this key", key, value)
+
+
+def best_metric(cfg: CfgNode) -> tuple[str, bool]:
+    """The metric that chooses the reported epoch, and whether less of it is
+    better.
+    """
+    metric = cfg.metric_best
+    if metric == 'auto' and cfg.custom_metrics:
+        metric = cfg.custom_metrics[0]
+    elif metric == 'auto':
+        defaults = {'regression': 'mae', 'classification_binary': 'auc'}
+        metric = defaults.get(infer_task(), 'accuracy')
+    return metric, less_is_better(metric, cfg.metric_agg)
 
 
 def _check(valid: bool, key: str, value: Any, allowed: str) -> None:
@@ -141,7 +231,12 @@ def _check(valid: bool, key: str, value: Any, allowed: str) -> None:
         raise ConfigError(f"'{key}' is {value!r}, but must be {allowed}")
 
 
-def _check_choice(key: str, value: Any, choices: Iterable[Any]) -> None:
+def check_choice(key: str, value: Any, choices: Iterable[Any]) -> None:
+    """Checks a key that has a name for value.
+
+    Raises:
+        ConfigError: Naming the key, the choices and the nearest of them.
+    """
     names = sorted(str(choice) for choice in choices)
     if value in choices:
         return

@@ -1,10 +1,13 @@
-"""Tells whether an attached :obj:`triangle_index` still belongs to a graph.
+"""Fingerprints of graphs and data sets.
 
-Samplers, :meth:`~torch_geometric.data.Data.subgraph` and transforms change
+The one of a graph tells whether an attached :obj:`triangle_index` still belongs
+to it. Samplers, :meth:`~torch_geometric.data.Data.subgraph` and transforms change
 :obj:`edge_index` and leave attributes they do not know as they are. So
 :class:`~graphgym_nc.transforms.AddTriangles` notes, beside the triangles, a
 fingerprint of the edges that they were found on.
 """
+
+import hashlib
 
 import torch
 from torch import Tensor
@@ -48,6 +51,19 @@ def still_belongs(data: Data) -> bool:
     graph = batch[edge_index[0]]
     found = edge_fingerprint(edge_index - ptr[graph], graph, check.numel())
     return torch.equal(found, check)
+
+
+def data_fingerprint(data: Data) -> str:
+    """A hash of all tensors of a data set, to tell whether two runs have seen
+    the same.
+    """
+    digest = hashlib.sha256()
+    for key, value in sorted(data.to_dict().items()):
+        if isinstance(value, Tensor):
+            digest.update(f'{key} {value.dtype} {list(value.shape)}'.encode())
+            flat = value.detach().cpu().contiguous().view(-1)
+            digest.update(flat.view(torch.uint8).numpy().data)
+    return digest.hexdigest()[:16]
 
 
 def _mix(value: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import math
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -11,13 +13,20 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from torch import Tensor
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.logger import Logger, infer_task
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from graphgym_nc.loader import SPLITS
+from graphgym_nc.agg import SPLITS, Stats, best_epoch, read_stats
+from graphgym_nc.config import best_metric
+from graphgym_nc.record import write_atomically
+
+
+class RunError(RuntimeError):
+    """A run that cannot go on."""
 
 
 @contextmanager
@@ -31,80 +40,139 @@ def logging_to(folder: Path) -> Iterator[None]:
         handlers.append(logging.FileHandler(folder / 'logging.log'))
     if cfg.print != 'file':
         handlers.append(logging.StreamHandler(sys.stdout))
-    before = logging.root.handlers, logging.root.level
-    logging.root.handlers, logging.root.level = handlers, logging.INFO
+        handlers[-1].addFilter(lambda record: not getattr(record, 'file_only', False))
+    before, level = logging.root.handlers, logging.root.level
+    logging.root.handlers = handlers
+    logging.root.setLevel(logging.INFO)
     try:
         with logging_redirect_tqdm():
             yield
     finally:
-        logging.root.handlers, logging.root.level = before
+        logging.root.handlers = before
+        logging.root.setLevel(level)
         for handler in handlers:
             handler.close()
 
 
-class SplitLogger(Logger):
-    """Collects the predictions of one split, and writes one line per epoch to
-    :obj:`<run>/<split>/stats.json`.
+class Metrics(Logger):
+    """GraphGym's metrics, or those of :obj:`cfg.custom_metrics`, without its
+    files.
 
-    Tensors stay on their device until the epoch is over, so that no step waits
-    for them. Metrics are GraphGym's own, or those of
-    :obj:`cfg.custom_metrics`.
+    Tensors stay on their device until they are needed, so that no step waits
+    for them.
     """
 
+    def __init__(self, name: str, task_type: str) -> None:
+        self.name, self.task_type = name, task_type
+        self.start()
+
     def start(self) -> None:
-        """Begins an epoch."""
-        self.reset()
-        self._true: list[torch.Tensor] = []
-        self._pred: list[torch.Tensor] = []
-        self._losses: list[torch.Tensor] = []
+        """Begins anew."""
+        self._true: list[Tensor] = []
+        self._pred: list[Tensor] = []
+        self._losses: list[Tensor] = []
         self._start = time.perf_counter()
+        self.seconds = 0.0
 
     def update(self, outputs: dict[str, Any]) -> None:
         """Adds a batch."""
-        self._iter += 1
         self._true.append(outputs['true'].detach())
         self._pred.append(outputs['pred_score'].detach())
         self._losses.append(outputs['loss'].detach() * outputs['true'].size(0))
-        self._seconds = time.perf_counter() - self._start
+        self.seconds = time.perf_counter() - self._start
 
-    def write(self, epoch: int, **extra: Any) -> dict[str, Any]:
-        """Ends an epoch: computes the metrics and writes them."""
+    @property
+    def true(self) -> list[Tensor]:
+        """The labels of all batches."""
+        return self._true
+
+    @property
+    def pred(self) -> list[Tensor]:
+        """The predicted scores of all batches."""
+        return self._pred
+
+    def compute(self) -> Stats:
+        """The mean loss and the metrics of all batches."""
         self._true = [true.cpu() for true in self._true]
-        self._pred = [pred.cpu() for pred in self._pred]
+        self._pred = [pred.float().cpu() for pred in self._pred]
         size = sum(true.size(0) for true in self._true)
-        stats = {
-            'epoch': epoch,
-            'loss': round(float(torch.stack(self._losses).sum()) / size, 6),
-            'params': cfg.params,
-            'time_iter': round(self._seconds / self._iter, 6),
-            'time_epoch': round(self._seconds, 4),
-            **extra,
-            **self.metrics(),
-        }
-        with open(Path(self.out_dir) / 'stats.json', 'a') as file:
-            file.write(json.dumps(stats) + '\n')
-        logging.info('%s: %s', self.name, stats)
-        self.reset()
-        return stats
-
-    def metrics(self) -> dict[str, Any]:
-        """The metrics of what has been collected."""
+        loss = float(torch.stack(self._losses).sum()) / size
         if cfg.custom_metrics:
-            return {
+            metrics = {
                 name: register.metric_dict[name](self._true, self._pred, self.task_type)
                 for name in cfg.custom_metrics
             }
-        return getattr(self, self.task_type)()
+        else:
+            metrics = getattr(self, self.task_type)()
+        return {'loss': round(loss, 6), **metrics}
+
+
+class SplitLogger(Metrics):
+    """Writes one line per epoch to :obj:`<run>/<split>/stats.json`.
+
+    Args:
+        name: The split.
+        task_type: The task, as GraphGym names it.
+        first_epoch: What an interrupted run has written of later epochs comes
+            again, and is dropped.
+
+    Attributes:
+        rows: The statistics of all epochs so far.
+    """
+
+    def __init__(self, name: str, task_type: str, first_epoch: int = 0) -> None:
+        super().__init__(name, task_type)
+        self.path = Path(cfg.run_dir) / name / 'stats.json'
+        known = read_stats(self.path) if self.path.exists() else []
+        self.rows: list[Stats] = [row for row in known if row['epoch'] < first_epoch]
+
+    def check_finite(self, epoch: int) -> None:
+        """Makes sure that there is a loss.
+
+        Raises:
+            RunError: If the loss is infinite or no number.
+        """
+        if not math.isfinite(float(torch.stack(self._losses).sum())):
+            raise RunError(f'the {self.name} loss is not finite in epoch {epoch}')
+
+    def write(self, epoch: int, **extra: Any) -> Stats:
+        """Ends an epoch."""
+        stats = {
+            'epoch': epoch,
+            'params': cfg.params,
+            'time_iter': round(self.seconds / len(self._losses), 6),
+            'time_epoch': round(self.seconds, 4),
+            **extra,
+            **self.compute(),
+        }
+        self.rows.append(stats)
+        write_atomically(self.path, ''.join(json.dumps(row) + '\n' for row in self.rows))
+        logging.info('%s: %s', self.name, stats)
+        return stats
 
 
 class LoggerCallback(pl.Callback):
-    """Logs every epoch of training, validation and test."""
+    """Logs every epoch of training, validation and test, and stops a run that
+    no longer gets better (:obj:`train.early_stopping`).
 
-    def __init__(self) -> None:
+    Args:
+        first_epoch: The epoch that a resumed run goes on with.
+    """
+
+    def __init__(self, first_epoch: int = 0) -> None:
         names = SPLITS[: cfg.share.num_splits]
-        self.train_logger, *self.eval_loggers = (SplitLogger(name, infer_task()) for name in names)
+        self.loggers = [SplitLogger(name, infer_task(), first_epoch) for name in names]
+        self.train_logger, *self.eval_loggers = self.loggers
+        self._first_epoch = first_epoch
+        self._metric, self._minimise = best_metric(cfg)
         self._lr = 0.0
         self._start = time.perf_counter()
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch that is best on validation so far."""
+        rows = self.eval_loggers[0].rows
+        return best_epoch(rows, self._metric, self._minimise) if rows else None
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()
@@ -144,22 +212,36 @@ class LoggerCallback(pl.Callback):
         self.eval_loggers[dataloader_idx].update(outputs)
 
     def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        # Validation comes before the end of the training epoch.
+        self.train_logger.check_finite(trainer.current_epoch)
         for logger in self.eval_loggers:
             logger.write(trainer.current_epoch)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         epoch = trainer.current_epoch
+        self.train_logger.check_finite(epoch)
         elapsed = time.perf_counter() - self._start
-        eta = elapsed / (epoch + 1) * (cfg.optim.max_epoch - epoch - 1)
-        self.train_logger.write(epoch, lr=self._lr, eta=round(eta, 1))
+        per_epoch = elapsed / (epoch + 1 - self._first_epoch)
+        eta = round(per_epoch * (cfg.optim.max_epoch - epoch - 1), 1)
+        self.train_logger.write(epoch, lr=self._lr, eta=eta, memory_mb=_peak_memory())
+        patience, best = cfg.train.early_stopping, self.best_epoch
+        if patience > 0 and best is not None and epoch - best >= patience:
+            logging.info('No better validation since epoch %d: stopping', best)
+            trainer.should_stop = True
 
 
 class ProgressCallback(pl.Callback):
     """One progress bar for the whole run, on a terminal only."""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        total = cfg.optim.max_epoch * trainer.num_training_batches
-        self.bar = tqdm(total=total, unit='batch', desc='training', disable=None, leave=False)
+        batches = trainer.num_training_batches
+        self.bar = tqdm(
+            total=cfg.optim.max_epoch * batches,
+            initial=trainer.current_epoch * batches,
+            unit='batch',
+            disable=None,
+            leave=False,
+        )
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         self.bar.set_description(f'epoch {trainer.current_epoch + 1}/{cfg.optim.max_epoch}')
@@ -174,3 +256,10 @@ class ProgressCallback(pl.Callback):
     def on_exception(self, *_: Any) -> None:
         if hasattr(self, 'bar'):
             self.bar.close()
+
+
+def _peak_memory() -> int:
+    """The peak memory of the device in MB: of the GPU, or else the process."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated() >> 20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -1,7 +1,6 @@
 """The record of a grid: which configurations and seeds belong to it."""
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,14 @@ from filelock import FileLock
 
 from graphgym_nc.grid import Variant
 from graphgym_nc.grid_file import GridError
+from graphgym_nc.record import write_atomically
 
 MANIFEST = 'grid.json'
 
 #: Keys that say where and how a run is done, not what it is.
-_IMMATERIAL = frozenset({'out_dir', 'dataset.dir', 'num_threads', 'num_workers', 'print'})
+_INCIDENTAL = frozenset(
+    {'accelerator', 'dataset.dir', 'devices', 'num_threads', 'num_workers', 'out_dir', 'print'}
+)
 
 
 @dataclass(frozen=True)
@@ -30,17 +32,6 @@ class Entry:
 
     values: dict[str, Any]
     seeds: list[int]
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Writes a file that other processes see as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f'.{path.name[-80:]}.{os.getpid()}')
-    try:
-        unfinished.write_text(text)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def read_manifest(folder: Path) -> dict[str, Entry]:
@@ -70,11 +61,11 @@ def add_to_manifest(
         for variant in variants:
             _refuse_another(folder, paths[variant.name], variant)
         for variant in variants:
-            write_atomic(paths[variant.name], yaml.safe_dump(variant.config))
+            write_atomically(paths[variant.name], yaml.safe_dump(variant.config))
             old = entries.get(variant.name, Entry({}, []))
             entries[variant.name] = Entry(variant.values, sorted({*old.seeds, *seeds}))
         text = json.dumps({name: vars(entry) for name, entry in entries.items()}, indent=1)
-        write_atomic(folder / MANIFEST, text + '\n')
+        write_atomically(folder / MANIFEST, text + '\n')
     return paths
 
 
@@ -82,7 +73,7 @@ def _refuse_another(folder: Path, path: Path, variant: Variant) -> None:
     if not path.exists() or not (folder / variant.name).exists():
         return
     before, now = (_flatten(c) for c in (yaml.safe_load(path.read_text()), variant.config))
-    keys = [key for key in {**before, **now} if key not in _IMMATERIAL]
+    keys = [key for key in {**before, **now} if key not in _INCIDENTAL]
     differing = [key for key in keys if before.get(key) != now.get(key)]
     if differing:
         key = differing[0]

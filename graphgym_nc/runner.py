@@ -1,6 +1,7 @@
 """GraphGym's command line."""
 
 import argparse
+import json
 import logging
 import os
 import sys
@@ -10,15 +11,18 @@ from pathlib import Path
 import torch
 import yaml
 from pytorch_lightning import seed_everything
-from torch_geometric.graphgym.config import cfg, dump_cfg, get_fname, load_cfg, set_cfg
-from torch_geometric.graphgym.logger import infer_task
+from torch_geometric.graphgym.config import cfg, get_fname, load_cfg, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
-from graphgym_nc.agg import agg_runs, less_is_better
+from graphgym_nc.agg import SPLITS, agg_runs
 from graphgym_nc.check import check
-from graphgym_nc.config import ConfigError, check_cfg
+from graphgym_nc.config import ConfigError, best_metric, check_cfg
+from graphgym_nc.evaluate import evaluate
+from graphgym_nc.fingerprint import data_fingerprint
+from graphgym_nc.folders import alone_in, plan
 from graphgym_nc.loader import DataModule
-from graphgym_nc.logger import logging_to
+from graphgym_nc.logger import RunError, logging_to
+from graphgym_nc.record import RunRecord
 from graphgym_nc.train import create_model, train
 
 
@@ -29,35 +33,27 @@ def main(argv: Sequence[str] | None = None) -> None:
         load_config(args)
         if args.check:
             run_check()
+        elif args.eval is not None:
+            run_eval(args)
         else:
             run(args)
-    except (ConfigError, FileNotFoundError, FileExistsError) as error:
+    except (ConfigError, RunError, OSError) as error:
         sys.exit(f'{Path(sys.argv[0]).name}: {error}')
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parses GraphGym's arguments, and :obj:`--check` and
-    :obj:`--overwrite`.
-    """
+    """Parses GraphGym's arguments, and those that it lacks."""
     parser = argparse.ArgumentParser(description='Train a GNN as a configuration file says.')
-    parser.add_argument('--cfg', dest='cfg_file', required=True, help='the configuration file')
-    parser.add_argument(
-        '--repeat', type=int, default=1, help='the number of runs, with one seed after the other'
-    )
-    parser.add_argument(
-        '--mark_done', action='store_true', help='rename FILE.yaml to FILE.yaml_done at the end'
-    )
-    parser.add_argument(
-        '--check',
-        action='store_true',
-        help='load the data, build the model, run one batch, report, and write no results',
-    )
-    parser.add_argument(
-        '--overwrite', action='store_true', help='replace the results of the same seed'
-    )
-    parser.add_argument(
-        'opts', nargs=argparse.REMAINDER, help='KEY VALUE pairs, such as optim.max_epoch 10'
-    )
+    add = parser.add_argument
+    add('--cfg', dest='cfg_file', required=True, help='the configuration file')
+    add('--repeat', type=int, default=1, help='the number of runs, one seed after the other')
+    add('--mark_done', action='store_true', help='rename FILE.yaml to FILE.yaml_done at the end')
+    add('--overwrite', action='store_true', help='replace the results of the same seed')
+    add('--check', action='store_true', help='run one batch, report, and write no results')
+    add('--eval', metavar='CKPT', type=Path, help='evaluate a saved model, without training')
+    add('--split', choices=SPLITS, default='test', help='with --eval: the split (default: test)')
+    add('--out', type=Path, help='with --eval: write predictions and labels to this file (.pt)')
+    add('opts', nargs=argparse.REMAINDER, help='KEY VALUE pairs, such as optim.max_epoch 10')
     args = parser.parse_args(argv)
     if args.repeat < 1:
         parser.error(f'--repeat is {args.repeat}, but must be at least 1')
@@ -88,20 +84,18 @@ def run(args: argparse.Namespace) -> None:
     """Trains with every seed, and aggregates."""
     out_dir = Path(cfg.out_dir) / get_fname(args.cfg_file)
     seeds = range(cfg.seed, cfg.seed + args.repeat)
-    for seed in seeds:
-        refuse_to_overwrite(out_dir / str(seed), args.overwrite)
     cfg.out_dir = str(out_dir)
-    dump_cfg(cfg)
-
-    for seed in seeds:
+    to_run = plan(out_dir, seeds, args.overwrite)
+    for seed in to_run:
         cfg.seed = seed
         cfg.run_dir = str(out_dir / str(seed))
-        with logging_to(Path(cfg.run_dir)):
-            source = run_seed()
+        with alone_in(Path(cfg.run_dir)), logging_to(Path(cfg.run_dir)):
+            run_seed()
 
-    metric = best_metric()
-    minimise = less_is_better(metric, cfg.metric_agg)
-    best = agg_runs(out_dir, metric, minimise, source)
+    # The task is known only once the data are: ask the record.
+    facts = RunRecord(out_dir / str(seeds[0])).facts
+    metric, source = facts['metric'], facts['data_source']
+    best = agg_runs(out_dir, metric, facts['minimise'], source)
     print(f"At the best epoch by validation {metric}, {len(seeds)} seed(s), in '{out_dir}':")
     for split, stats in best.items():
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
@@ -109,20 +103,43 @@ def run(args: argparse.Namespace) -> None:
         os.rename(args.cfg_file, f'{args.cfg_file}_done')
 
 
-def run_seed() -> str:
-    """Trains with one seed.
+def run_seed() -> None:
+    """Trains with one seed, and keeps the record of it."""
+    record = RunRecord(Path(cfg.run_dir))
+    record.start(seed=cfg.seed)
+    try:
+        seed_everything(cfg.seed, verbose=False)
+        datamodule = DataModule()
+        metric, minimise = best_metric(cfg)
+        record.note(
+            data_source=datamodule.source,
+            data_fingerprint=data_fingerprint(datamodule.dataset._data),
+            metric=metric,
+            minimise=minimise,
+        )
+        model = create_model()
+        cfg.params = params_count(model)
+        logging.info(model, extra={'file_only': True})
+        logging.info('Number of parameters: %d', cfg.params)
+        train(model, datamodule)
+    except KeyboardInterrupt:
+        raise  # interrupted, not failed: it can go on
+    except BaseException as error:
+        record.failed(f'{type(error).__name__}: {error}')
+        logging.exception('FAILED')
+        raise
+    record.done()
 
-    Returns:
-        Where the data came from.
-    """
+
+def run_eval(args: argparse.Namespace) -> None:
+    """Prints the metrics of a saved model, and writes its predictions."""
     seed_everything(cfg.seed, verbose=False)
-    datamodule = DataModule()
-    model = create_model()
-    cfg.params = params_count(model)
-    logging.info(model)
-    logging.info('Number of parameters: %d', cfg.params)
-    train(model, datamodule)
-    return datamodule.source
+    metrics, pred, true = evaluate(args.eval, args.split)
+    print(json.dumps({'split': args.split, **metrics}))
+    if args.out is not None:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        torch.save({'pred': pred, 'true': true, 'metrics': metrics}, args.out)
+        print(f"Predictions and labels: '{args.out}'")
 
 
 def run_check() -> None:
@@ -134,29 +151,3 @@ def run_check() -> None:
     width = max(map(len, report))
     for name, value in report.items():
         print(f'{name:<{width}}  {value}')
-
-
-def best_metric() -> str:
-    """The metric that chooses the reported epoch."""
-    if cfg.metric_best != 'auto':
-        return cfg.metric_best
-    if cfg.custom_metrics:
-        return cfg.custom_metrics[0]
-    defaults = {'regression': 'mae', 'classification_binary': 'auc'}
-    return defaults.get(infer_task(), 'accuracy')
-
-
-def refuse_to_overwrite(run_dir: Path, overwrite: bool) -> None:
-    """Makes room for a run.
-
-    Raises:
-        FileExistsError: If there are results, and no leave to replace them.
-    """
-    stats = [*run_dir.glob('*/stats.json')]
-    if stats and not overwrite:
-        raise FileExistsError(
-            f"there are results in '{run_dir}'; choose another 'seed' or 'out_dir', or replace "
-            f'them with --overwrite'
-        )
-    for path in stats:
-        path.unlink()

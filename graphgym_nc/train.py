@@ -1,18 +1,25 @@
 """Trains a model with PyTorch Lightning."""
 
 import inspect
+import logging
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg, from_config
 from torch_geometric.graphgym.model_builder import GraphGymModule
 from torch_geometric.graphgym.optim import create_optimizer
 
+from graphgym_nc.agg import SPLITS
+from graphgym_nc.checkpoint import CheckpointCallback, last_checkpoint
 from graphgym_nc.layer import scale_communication
-from graphgym_nc.loader import SPLITS, DataModule
+from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import LoggerCallback, ProgressCallback
+from graphgym_nc.optim import PLATEAU
+from graphgym_nc.tracking import tracking_callbacks
 
 
 class Module(GraphGymModule):
@@ -26,12 +33,39 @@ class Module(GraphGymModule):
     def configure_optimizers(self) -> Any:
         optim = self.cfg.optim
         optimizer = create_optimizer(self.model.parameters(), optim)
+        if optim.scheduler == PLATEAU:  # see PlateauCallback
+            return optimizer
         create = register.scheduler_dict[optim.scheduler]
         if 'total_steps' not in inspect.signature(create).parameters:
             return [optimizer], [from_config(create)(optimizer, cfg=optim)]
         steps = int(self.trainer.estimated_stepping_batches)
         scheduler = from_config(create)(optimizer, total_steps=steps, cfg=optim)
         return [optimizer], [{'scheduler': scheduler, 'interval': 'step'}]
+
+
+class PlateauCallback(pl.Callback):
+    """Moves :class:`torch.optim.lr_scheduler.ReduceLROnPlateau` with the
+    validation loss; Lightning would do so after the checkpoint.
+    """
+
+    def __init__(self, logger: LoggerCallback) -> None:
+        self.logger = logger
+        self._state: dict[str, Any] | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        create = from_config(register.scheduler_dict[PLATEAU])
+        self.scheduler = create(trainer.optimizers[0], cfg=cfg.optim)
+        if self._state is not None:
+            self.scheduler.load_state_dict(self._state)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.scheduler.step(self.logger.eval_loggers[0].rows[-1]['loss'])
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.scheduler.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._state = state_dict
 
 
 def create_model() -> Module:
@@ -48,18 +82,28 @@ def create_model() -> Module:
     return model
 
 
-def train(model: Module, datamodule: DataModule) -> None:
-    """Trains a model, and evaluates it on validation and test every
-    :obj:`cfg.train.eval_period` epochs.
-    """
+def device() -> torch.device:
+    """The device of a model outside of Lightning's trainer."""
+    if cfg.accelerator == 'auto':
+        return torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+    return torch.device('cuda' if cfg.accelerator == 'gpu' else cfg.accelerator)
+
+
+def create_trainer(callbacks: list[pl.Callback]) -> pl.Trainer:
+    """Lightning's trainer, as :obj:`cfg` describes it."""
     # What Lightning has to say on workers, GPUs and loggers is for its own
     # users: here, configuration keys decide.
     warnings.filterwarnings('ignore', module='pytorch_lightning')
-    trainer = pl.Trainer(
+    logging.getLogger('pytorch_lightning').setLevel(logging.WARNING)
+    return pl.Trainer(
         max_epochs=cfg.optim.max_epoch,
         accelerator=cfg.accelerator,
         devices=cfg.devices or 'auto',
-        callbacks=[LoggerCallback(), ProgressCallback()],
+        precision=cfg.train.precision,
+        deterministic=cfg.train.deterministic,
+        gradient_clip_val=cfg.optim.clip_grad_norm or None,
+        accumulate_grad_batches=cfg.optim.batch_accumulation,
+        callbacks=callbacks,
         default_root_dir=cfg.run_dir,
         # An untrained model would be the first to be logged as epoch 0.
         num_sanity_val_steps=0,
@@ -68,4 +112,21 @@ def train(model: Module, datamodule: DataModule) -> None:
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(model, datamodule=datamodule)
+
+
+def train(model: Module, datamodule: DataModule) -> None:
+    """Trains a model, and evaluates it on validation and test every
+    :obj:`cfg.train.eval_period` epochs.
+
+    With :obj:`cfg.train.auto_resume`, it goes on from the last checkpoint, if
+    there is one.
+    """
+    run_dir = Path(cfg.run_dir)
+    path, first_epoch = last_checkpoint(run_dir) if cfg.train.auto_resume else (None, 0)
+    logger = LoggerCallback(first_epoch)
+    callbacks: list[pl.Callback] = [logger, ProgressCallback(), *tracking_callbacks(logger)]
+    if cfg.optim.scheduler == PLATEAU:
+        callbacks.append(PlateauCallback(logger))
+    if cfg.train.enable_ckpt:
+        callbacks.append(CheckpointCallback(run_dir, logger))
+    create_trainer(callbacks).fit(model, datamodule=datamodule, ckpt_path=path)

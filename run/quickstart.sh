@@ -30,7 +30,7 @@ for model in gin nc; do
 done
 
 echo
-"$python" run/report.py "$out"/{gin,nc}_{counting,cluster_4l_100k}
+"$python" run/report.py "$out"/{gin,nc}_counting "$out"/{gin,nc}_cluster_4l_100k
 cat <<END
 
 Test figures are those of the epoch that is best on validation. Both models train for the same

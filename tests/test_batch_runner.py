@@ -68,9 +68,8 @@ def test_from_grid_to_tables(run, folder):
     assert frame['act'].tolist() == ['elu', 'relu', 'elu', 'relu']
     assert frame['seeds'].tolist() == [2] * 4
     assert frame['mae'].tolist() == [1 / 40, 1 / 40, 2 / 40, 2 / 40]
-    assert {path.name for path in (folder / 'nc_counting-l=1-act=elu').iterdir()} == {
-        '0', '1', 'agg',
-    }  # fmt: skip
+    runs = folder / 'nc_counting-l=1-act=elu'
+    assert {path.name for path in runs.glob('[!.]*')} == {'0', '1', 'agg'}
     # The data, once.
     assert (folder / 'prepared').read_text() == 'nc_counting-l=1-act=relu\n'
     for (row,) in starts(folder).values():

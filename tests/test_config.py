@@ -53,7 +53,7 @@ def test_bad_values_of_the_plugin(cfg, key, value, message):
         ('gnn', 'head', 'inductive', "Did you mean 'inductive_node'"),
         ('model', 'type', 'gmn', "'model.type' is 'gmn'.*Did you mean 'gnn'"),
         ('model', 'graph_pooling', 'sum', "'model.graph_pooling' is 'sum'"),
-        ('optim', 'scheduler', 'steps', "Did you mean 'step'"),
+        ('optim', 'scheduler', 'cosine', "Did you mean 'cos"),
         ('optim', 'optimizer', 'adan', "Did you mean 'adam'"),
         ('optim', 'max_epoch', 0, "'optim.max_epoch' is 0"),
         ('train', 'eval_period', 0, "'train.eval_period' is 0"),
@@ -81,3 +81,13 @@ def test_stock_graphgym_is_told_too(cfg):
     cfg.gnn.layer_type, cfg.nc.mlp_layers = 'ncgnnconv', -3
     with pytest.raises(ConfigError, match=r"'nc.mlp_layers' is -3"):
         create_model(to_device=False, dim_in=3, dim_out=2)
+
+
+def test_keys_that_nothing_reads_are_named(cfg, caplog):
+    assert_cfg(cfg)
+    check_cfg(cfg)
+    assert 'has no effect' not in caplog.text
+    cfg.gnn.att_heads, cfg.view_emb = 4, True
+    check_cfg(cfg)
+    assert "'gnn.att_heads: 4' has no effect" in caplog.text
+    assert "'view_emb: True' has no effect" in caplog.text

@@ -1,8 +1,11 @@
+from itertools import chain
+
 import pytest
 import torch
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.graphgym import register
 
+from graphgym_nc.config import ConfigError
 from graphgym_nc.loader import DataModule
 from tests.reference import dense_graph
 
@@ -87,3 +90,86 @@ def test_workers(cfg, serve):
         [3, 4, 5],
         [6, 7, 8],
     ]
+
+
+def labelled(number):
+    return Toy(graphs(number))
+
+
+def test_random_split_of_graphs(cfg, serve):
+    serve(labelled(20))
+    cfg.dataset.task, cfg.dataset.split = 'graph', [0.5, 0.25, 0.25]
+    first = [numbers(loader) for loader in DataModule().loaders]
+    assert [len(part) for part in first] == [10, 5, 5]
+    assert sorted(chain.from_iterable(first)) == list(range(20))
+    assert [numbers(loader) for loader in DataModule().loaders] == first
+    cfg.seed = 1
+    assert [numbers(loader) for loader in DataModule().loaders] != first
+    cfg.dataset.shuffle_split = False
+    assert numbers(DataModule().loaders[0]) == list(range(10))
+
+
+def test_two_parts_have_no_test(cfg, serve):
+    serve(labelled(20))
+    cfg.dataset.task, cfg.dataset.split = 'graph', [0.8, 0.2]
+    assert len(DataModule().loaders) == 2
+    assert cfg.share.num_splits == 2
+
+
+def test_random_split_of_nodes(cfg, serve):
+    serve(labelled(1))
+    cfg.dataset.split = [0.6, 0.2, 0.2]
+    module = DataModule()
+    batch = next(iter(module.train_dataloader()))
+    masks = torch.stack([batch[f'{split}_mask'] for split in ('train', 'val', 'test')])
+    assert masks.sum(dim=1).tolist() == [3, 1, 1]
+    assert masks.sum(dim=0).eq(1).all()
+
+
+def test_folds_go_by_the_seed(cfg, serve):
+    serve(labelled(30))
+    cfg.dataset.task, cfg.dataset.split_mode = 'graph', 'cv-stratified-5'
+    held_out = []
+    for cfg.seed in range(5):
+        held_out += numbers(DataModule().loaders[1])
+    assert sorted(held_out) == list(range(30))
+    cfg.seed = 5
+    with pytest.raises(ConfigError, match=r"'seed' is the fold .*no fold 5 of 5"):
+        DataModule()
+
+
+def test_splits_that_cannot_be(cfg, serve):
+    serve(labelled(20))
+    cfg.dataset.task, cfg.dataset.split_mode = 'graph', 'custom'
+    with pytest.raises(ConfigError, match='has no split of its own'):
+        DataModule()
+    cfg.dataset.task, cfg.dataset.split_mode = 'node', 'random'
+    with pytest.raises(ConfigError, match='none can be drawn'):
+        DataModule()
+    cfg.dataset.split_mode = 'cv-stratified-5'
+    with pytest.raises(ConfigError, match='is for graphs'):
+        DataModule()
+
+
+def test_transforms(cfg, serve):
+    serve(labelled(20))
+    cfg.dataset.task, cfg.dataset.transform = 'graph', 'AddTriangles'
+    cfg.dataset.remove_feature = True
+    batch = next(iter(DataModule().train_dataloader()))
+    assert 'triangle_index' in batch
+    assert batch.x.eq(1).all()
+    assert cfg.share.dim_in == 1
+    cfg.dataset.transform = 'AddTriangle'
+    with pytest.raises(ConfigError, match="Did you mean 'AddTriangles'"):
+        DataModule()
+    cfg.dataset.transform = 'AddRandomWalkPE'
+    with pytest.raises(ConfigError, match='needs arguments'):
+        DataModule()
+
+
+def test_to_undirected(cfg, serve):
+    edge_index = torch.tensor([[0, 1], [1, 2]])
+    data_list = [Data(x=torch.ones(3, 1), edge_index=edge_index, y=torch.tensor([0]))] * 10
+    serve(Toy(data_list))
+    cfg.dataset.task, cfg.dataset.to_undirected, cfg.train.batch_size = 'graph', True, 1
+    assert next(iter(DataModule().train_dataloader())).num_edges == 4

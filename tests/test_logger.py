@@ -29,7 +29,7 @@ def test_split_logger_by_hand(cfg):
         assert stats['loss'] == (3 * 0.5 + 2.5) / 4
         assert (stats['mae'], stats['mse']) == (1.0, 2.5)
         assert (stats['epoch'], stats['lr'], stats['params']) == (epoch, 0.125, 17)
-        assert stats['time_epoch'] == pytest.approx(2 * stats['time_iter'], abs=1e-4)
+        assert stats['time_epoch'] == pytest.approx(2 * stats['time_iter'], abs=2e-4)
         assert stats['time_epoch'] < 0.05
     lines = (Path(cfg.run_dir) / 'val' / 'stats.json').read_text().splitlines()
     assert [json.loads(line)['epoch'] for line in lines] == [0, 1]

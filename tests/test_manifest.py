@@ -3,7 +3,7 @@ import yaml
 
 from graphgym_nc.grid import Variant
 from graphgym_nc.grid_file import GridError
-from graphgym_nc.manifest import add_to_manifest, read_manifest, write_atomic
+from graphgym_nc.manifest import add_to_manifest, read_manifest
 
 
 def variant(name='nc-l=1', **config):
@@ -36,17 +36,3 @@ def test_results_of_another_configuration_are_not_taken_for_these(tmp_path):
 
 def test_no_manifest(tmp_path):
     assert read_manifest(tmp_path) == {}
-
-
-def test_write_atomic(tmp_path, monkeypatch):
-    path = tmp_path / 'a' / 'b.txt'
-    write_atomic(path, 'old')
-
-    def full(*_):
-        raise OSError(28, 'No space left on device')
-
-    monkeypatch.setattr('pathlib.Path.write_text', full)
-    with pytest.raises(OSError, match='No space'):
-        write_atomic(path, 'new')
-    assert path.read_text() == 'old'
-    assert list(path.parent.iterdir()) == [path]

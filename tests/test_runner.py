@@ -148,7 +148,10 @@ def test_results_are_not_overwritten_unless_told(run, tmp_path):
     assert stats.read_text() == before
     run(path, optim__max_epoch=1, seed=1)  # beside it
     assert stats.read_text() == before
-    run(path, '--overwrite', optim__max_epoch=2)
+    with pytest.raises(SystemExit, match=r'must not be mixed: optim.max_epoch \(1, now 2\)'):
+        run(path, '--overwrite', optim__max_epoch=2)
+    assert stats.read_text() == before
+    run(path, '--overwrite', '--repeat', '2', optim__max_epoch=2)
     assert [row['epoch'] for row in read_stats(stats)] == [0, 1]
 
 
@@ -195,12 +198,6 @@ def test_bad_arguments(run, tmp_path, capsys):
     with pytest.raises(SystemExit):
         run(config('nc_counting'), '--repeat', '0')
     assert '--repeat is 0' in capsys.readouterr().err
-
-
-def test_no_validation_split(run, tmp_path, monkeypatch):
-    monkeypatch.setattr('graphgym_nc.loader._split', lambda dataset: [dataset])
-    with pytest.raises(SystemExit, match='has no validation split'):
-        run(config('nc_counting'))
 
 
 def test_scale_of_communication(cfg, run, capsys):

@@ -1,15 +1,13 @@
 from torch_geometric.data import Data
-from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
 from graphgym_nc.fingerprint import edge_fingerprint
 from graphgym_nc.triangles import find_triangles
 
 
-@functional_transform('add_triangles')
 class AddTriangles(BaseTransform):
     r"""Attaches the triangles of a graph as :obj:`data.triangle_index`, of
-    shape :obj:`[3, T]` (functional name: :obj:`add_triangles`).
+    shape :obj:`[3, T]`.
 
     See :meth:`graphgym_nc.find_triangles` for what counts as a triangle.
     :obj:`data.triangle_check`, of shape :obj:`[1]`, notes which edges the

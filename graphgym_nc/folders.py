@@ -1,0 +1,119 @@
+"""Who may write where: nothing that has been computed is lost or mixed."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock, Timeout
+from torch_geometric.graphgym.config import cfg
+
+from graphgym_nc.agg import seed_folders
+from graphgym_nc.config import ConfigError
+from graphgym_nc.record import RunRecord, write_atomically
+
+# Keys that change where and how fast a run goes, not what comes out.
+_INCIDENTAL = frozenset(
+    {
+        'accelerator', 'cfg_dest', 'dataset.dir', 'devices', 'num_threads', 'num_workers',
+        'out_dir', 'params', 'print', 'run_dir', 'seed', 'tensorboard_agg',
+        'tensorboard_each_run', 'train.auto_resume', 'train.ckpt_clean', 'train.ckpt_period',
+        'wandb.mode', 'wandb.project', 'wandb.use',
+    }
+)  # fmt: skip
+
+
+def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:
+    """Decides which seeds are to be run, and makes room for them.
+
+    With :obj:`train.auto_resume`, a seed that is DONE is left as it is, and one
+    that was interrupted goes on.
+
+    Returns:
+        The seeds to run.
+
+    Raises:
+        ConfigError: If results are in the way, or others in the folder came from
+            another configuration. Nothing has been changed then.
+    """
+    to_run = []
+    for seed in seeds:
+        status = RunRecord(out_dir / str(seed)).status
+        if status is not None and not overwrite and not cfg.train.auto_resume:
+            raise ConfigError(_in_the_way(out_dir / str(seed), status))
+        if status != 'DONE' or overwrite:
+            to_run.append(seed)
+
+    others = [
+        folder
+        for folder in (seed_folders(out_dir) if out_dir.exists() else [])
+        if RunRecord(folder).status is not None and not (overwrite and int(folder.name) in to_run)
+    ]
+    path = out_dir / cfg.cfg_dest
+    if others and path.exists():
+        _refuse_other_config(path, others[0])
+    for seed in to_run if overwrite else ():
+        if (out_dir / str(seed)).exists():
+            shutil.rmtree(out_dir / str(seed))
+    if to_run:
+        write_atomically(path, cfg.dump())
+    return to_run
+
+
+@contextmanager
+def alone_in(run_dir: Path) -> Iterator[None]:
+    """Keeps other processes out of the folder of a run.
+
+    Raises:
+        ConfigError: If there is one already.
+    """
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(run_dir / '.lock')
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ConfigError(f"another process is working in '{run_dir}'") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _in_the_way(folder: Path, status: str) -> str:
+    if status == 'DONE':
+        return (
+            f"there are results in '{folder}'; choose another 'seed' or 'out_dir', or replace "
+            f'them with --overwrite'
+        )
+    return (
+        f"there is an unfinished run in '{folder}' ({status}); go on with it with "
+        f"'train.auto_resume True', or replace it with --overwrite"
+    )
+
+
+def _refuse_other_config(path: Path, example: Path) -> None:
+    before, now = _flat(yaml.safe_load(path.read_text())), _flat(yaml.safe_load(cfg.dump()))
+    differ = sorted(
+        key
+        for key in before.keys() | now.keys()
+        if before.get(key) != now.get(key) and key not in _INCIDENTAL
+        and not key.startswith('share.')
+    )  # fmt: skip
+    if differ:
+        listed = ', '.join(f'{k} ({before.get(k)!r}, now {now.get(k)!r})' for k in differ[:5])
+        raise ConfigError(
+            f"'{example}' was run with another configuration, and results must not be mixed: "
+            f"{listed}; choose another 'out_dir', or replace it with --overwrite"
+        )
+
+
+def _flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f'{prefix}{key}.'))
+        else:
+            flat[prefix + key] = value
+    return flat

@@ -1,0 +1,123 @@
+"""What a run was, and how it ended: :obj:`<run>/run.json`."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_PACKAGES = ('graphgym-nc', 'torch', 'torch_geometric', 'pytorch-lightning', 'numpy', 'ogb')
+
+
+class RunRecord:
+    """The record of one run, kept up to date on disk.
+
+    Its :obj:`status` is :obj:`"RUNNING"` until the run says otherwise: what
+    still says so when nobody works on it has been interrupted.
+
+    Args:
+        folder: The folder of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / 'run.json'
+        self.facts: dict[str, Any] = {}
+        if self.path.exists():
+            self.facts = json.loads(self.path.read_text())
+
+    @property
+    def status(self) -> str | None:
+        """:obj:`None` if there has been no run."""
+        return self.facts.get('status')
+
+    def start(self, **facts: Any) -> None:
+        """Notes that the run begins, or goes on."""
+        resumed = self.facts.get('resumed', []) + ([_now()] if self.facts else [])
+        started = self.facts.get('started', _now())
+        self._write(
+            status='RUNNING', started=started, resumed=resumed, ended=None, reason=None,
+            **environment(), **facts,
+        )  # fmt: skip
+
+    def note(self, **facts: Any) -> None:
+        """Adds facts that have come to be known."""
+        self._write(**facts)
+
+    def done(self) -> None:
+        """Notes that the run has come to its end."""
+        self._write(status='DONE', ended=_now())
+
+    def failed(self, reason: str) -> None:
+        """Notes that the run has failed."""
+        self._write(status='FAILED', reason=reason, ended=_now())
+
+    def _write(self, **facts: Any) -> None:
+        self.facts.update(facts)
+        write_atomically(self.path, json.dumps(self.facts, indent=2) + '\n')
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replaces a file at once: whoever reads it, or is left with it after a
+    crash, has all of the old text or all of the new.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f'{path.name}.{os.getpid()}.unfinished')
+    try:
+        with open(unfinished, 'w') as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def environment() -> dict[str, Any]:
+    """The software and the machine that a figure was measured with."""
+    return {
+        'command': [Path(sys.argv[0]).name, *sys.argv[1:]],
+        'python': platform.python_version(),
+        'versions': {package: _version(package) for package in _PACKAGES},
+        'commit': _commit(),
+        'machine': {
+            'system': platform.platform(),
+            'cpus': os.cpu_count(),
+            'threads': torch.get_num_threads(),
+            'gpus': [
+                torch.cuda.get_device_name(i)
+                for i in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
+            ],
+        },
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """The commit of the source tree, with a mark if files have changed since;
+    :obj:`None` for an installed package.
+    """
+    source = Path(__file__).parents[1]
+    if not (source / '.git').exists():
+        return None
+    describe = ['describe', '--always', '--abbrev=40', '--dirty', '--exclude=*']
+    try:
+        command = ['git', '-C', str(source), *describe]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec='seconds')
