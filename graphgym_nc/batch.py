@@ -101,7 +101,7 @@ def run_jobs(
         try:
             while pool.queue or pool.running:
                 pool.start()
-                progress.show(running=len(pool.running), failed=len(outcome.failed))
+                pool.show()
                 time.sleep(_POLL_SECONDS)
                 if signals:
                     raise Stopped(signals[0])
@@ -146,6 +146,7 @@ class _Pool:
         """Takes note of all jobs that have ended."""
         for item in [item for item in self.running if item.process.poll() is not None]:
             self.running.remove(item)
+            self.show()
             job, code = item.job, item.process.returncode
             seconds = time.monotonic() - item.start
             if code == 0 and job.is_done:  # its word alone is not enough
@@ -157,7 +158,12 @@ class _Pool:
                 self.progress.say(f'{job.name} failed (exit code {code}), and is tried again')
             else:
                 self.outcome.failed.append((job, code))
+                self.show()
                 self.progress.finish(job.name, f'FAILED (exit code {code})')
+
+    def show(self) -> None:
+        """Shows how things stand."""
+        self.progress.show(running=len(self.running), failed=len(self.outcome.failed))
 
 
 def tail(path: Path, lines: int = 8) -> str:

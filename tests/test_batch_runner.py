@@ -200,3 +200,35 @@ def test_two_batches_on_one_folder(run, folder):
     assert len(starts(folder)) == 12
     assert all(len(rows) == 1 for rows in starts(folder).values())
     assert pd.read_csv(folder / 'agg' / 'test_best.csv')['seeds'].tolist() == [3] * 4
+
+
+def test_real_jobs_from_grid_to_report(tmp_path):
+    (tmp_path / 'real.txt').write_text(
+        f'# config: {ROOT / "configs" / "nc_counting.yaml"}\n'
+        f'nc.counting_graphs graphs [40]\n'
+        f'optim.max_epoch epochs [2]\n'
+        # There are no edge features, which splineconv needs.
+        f"gnn.layer_type layer ['ncgnnconv', 'splineconv']\n"
+    )
+
+    def python(script, *args):
+        command = [sys.executable, ROOT / 'run' / script, *args]
+        env = {**os.environ, 'PYTHONPATH': str(ROOT)}
+        return subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+
+    batch = python('run_batch.py', 'real.txt', 'accelerator', 'cpu', 'seed', '3')
+    assert batch.returncode == 1
+    assert 'layer=splineconv/3 (exit code 1)' in batch.stderr
+    assert '1 job(s) failed, 1 DONE' in batch.stderr
+    folder = tmp_path / 'results' / 'nc_counting_grid_real'
+    (row,) = pd.read_csv(folder / 'agg' / 'test_best.csv').to_dict('records')
+    assert (row['layer'], row['metric'], row['seeds']) == ('ncgnnconv', 'mae', 1)
+    assert row['data_source'] == 'generated, seed 0'
+
+    report = python('report.py', folder)
+    assert report.returncode == 0
+    assert 'Not all runs are DONE' in report.stdout
+    assert (folder / 'report.md').exists()
+    assert (folder / 'report.csv').exists()
