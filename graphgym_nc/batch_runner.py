@@ -163,7 +163,11 @@ def prepare(
     seen = []
     names = {job.run_dir.parent.name: job for job in reversed(todo)}
     for variant in variants:
-        data = {key: variant.config.get(key) for key in ('dataset', 'nc')}
+        nc = variant.config.get('nc', {})
+        data = [
+            variant.config.get('dataset'),
+            {key: value for key, value in nc.items() if key.startswith(('sbm_', 'counting_'))},
+        ]
         if variant.name not in names or data in seen:
             continue
         seen.append(data)

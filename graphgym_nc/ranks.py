@@ -48,12 +48,12 @@ class Ranking:
         alias: The dimension.
         ranks: The ranks of each choice.
         matched: Whether choices are compared in settings that differ in nothing
-            else. Otherwise, each run is ranked among all runs, on a scale from
-            1 to the number of choices.
+            else. Otherwise, all runs are put in order and divided into as many
+            equal parts as there are choices, and a rank is the part of a run.
     """
 
     alias: str
-    ranks: dict[str, list[float]]
+    ranks: dict[str, list[int]]
     matched: bool
 
     @property
@@ -125,7 +125,7 @@ def _draw(axis: Any, ranking: Ranking, colors: Any) -> None:
     heights = np.arange(len(labels))
     left = np.zeros(len(labels))
     for rank in range(1, len(labels) + 1):
-        shares = np.array([np.mean(np.rint(r) == rank) for r in ranking.ranks.values()])
+        shares = np.array([np.mean(np.array(r) == rank) for r in ranking.ranks.values()])
         axis.barh(heights, shares, left=left, color=colors[rank - 1], height=0.7)
         left += shares
     best = min(ranking.averages.values())
@@ -147,7 +147,7 @@ def _rank(runs: Sequence[Scored], alias: str, tolerance: float) -> Ranking:
     runs = [run for run in runs if alias in run.values]
     choices = {value_name(run.values[alias]): run.values[alias] for run in runs}
     names = sorted(choices, key=lambda name: sort_key(choices[name]))
-    ranks: dict[str, list[float]] = {name: [] for name in names}
+    ranks: dict[str, list[int]] = {name: [] for name in names}
 
     settings: dict[tuple[tuple[str, str], ...], dict[str, float]] = {}
     for run in runs:
@@ -162,10 +162,9 @@ def _rank(runs: Sequence[Scored], alias: str, tolerance: float) -> Ranking:
             ranks[choice].append(_position(score, scores.values(), tolerance))
     if not complete:
         everyone = [run.score for run in runs]
-        scale = (len(names) - 1) / max(1, len(runs) - 1)
         for run in runs:
-            position = _position(run.score, everyone, tolerance)
-            ranks[value_name(run.values[alias])].append(1 + (position - 1) * scale)
+            better = _position(run.score, everyone, tolerance) - 1
+            ranks[value_name(run.values[alias])].append(1 + better * len(names) // len(runs))
     return Ranking(alias, ranks, matched=bool(complete))
 
 

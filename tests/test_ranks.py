@@ -36,7 +36,7 @@ def test_unmatched_runs_are_ranked_among_all():
     layers, act = rank_analysis(runs((1, 'a', 0.9), (2, 'b', 0.5), (3, 'a', 0.1)))
     assert not layers.matched
     assert layers.ranks == {'1': [1], '2': [2], '3': [3]}
-    assert act.ranks == {'a': [1, 2], 'b': [1.5]}  # from 1 to 2, the number of choices
+    assert act.ranks == {'a': [1, 2], 'b': [1]}  # the second of three is in the first half
 
 
 def test_single_choices_are_no_dimension():
