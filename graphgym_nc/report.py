@@ -4,12 +4,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
-from graphgym_nc.agg import Stats, read_stats, seed_folders
+from graphgym_nc.agg import Stats, read_stats
+from graphgym_nc.agg_batch import grid_runs
+from graphgym_nc.ranks import Scored
 
 mpl.use('Agg')
 import matplotlib.pyplot as plt
@@ -53,8 +56,9 @@ class Run:
         return self.best['val']['metric']
 
     def curves(self, split: str) -> list[list[Stats]]:
-        """The statistics of every epoch, for each seed."""
-        return [read_stats(f / split / 'stats.json') for f in seed_folders(self.folder)]
+        """The statistics of every epoch, for each seed that counts."""
+        seeds = self.best['val']['seed_folders']
+        return [read_stats(self.folder / str(seed) / split / 'stats.json') for seed in seeds]
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -81,6 +85,47 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def load_grid(folder: Path) -> list[tuple[Run, dict[str, Any]]]:
+    """The runs of a grid that have been aggregated, and what was chosen for
+    each.
+
+    Raises:
+        FileNotFoundError: If there are none.
+    """
+    runs = [
+        (Run.load(folder / name), entry.values)
+        for name, entry in grid_runs(folder).items()
+        if (folder / name / 'agg' / 'val' / 'best.json').exists()
+    ]
+    if not runs:
+        raise FileNotFoundError(f"there are no aggregated results in '{folder}'")
+    return runs
+
+
+def grid_table(runs: Sequence[tuple[Run, dict[str, Any]]]) -> pd.DataFrame:
+    """The table of a grid, best on validation first, with a column for each
+    dimension that varies instead of names.
+    """
+    runs = sorted(runs, key=lambda pair: -score(pair[0]))
+    chosen = pd.DataFrame([{a: str(v) for a, v in values.items()} for _, values in runs])
+    varying = [alias for alias in chosen if chosen[alias].nunique(dropna=False) > 1]
+    frame = table([run for run, _ in runs])
+    if not varying:
+        return frame
+    return pd.concat([chosen[varying].fillna('-'), frame.drop(columns='run')], axis=1)
+
+
+def score(run: Run) -> float:
+    """The metric on validation, such that more is better."""
+    best = run.best['val']
+    return -best[run.metric] if best['minimise'] else best[run.metric]
+
+
+def scored(runs: Sequence[tuple[Run, dict[str, Any]]]) -> list[Scored]:
+    """What an analysis by ranks needs of a grid."""
+    return [Scored(values, score(run)) for run, values in runs]
+
+
 def markdown(frame: pd.DataFrame) -> str:
     """A table in Markdown that is also legible as plain text."""
     cells = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
@@ -105,9 +150,11 @@ def plot_curves(runs: Sequence[Run], path: Path, split: str = 'test') -> None:
     )
     for axis, task in zip(axes[0], tasks, strict=True):
         for run in (run for run in runs if run.task == task):
-            curves = run.curves(split)
-            epochs = np.array([row['epoch'] + 1 for row in curves[0]])
-            values = np.array([[row[run.metric] for row in curve] for curve in curves])
+            # Seeds that stopped early end where they do; a mean needs all of them.
+            rows = [{row['epoch']: row[run.metric] for row in c} for c in run.curves(split)]
+            shared = sorted(set.intersection(*(set(row) for row in rows)))
+            epochs = np.array(shared) + 1
+            values = np.array([[row[epoch] for epoch in shared] for row in rows])
             (line,) = axis.plot(epochs, values.mean(axis=0), label=run.name)
             axis.fill_between(epochs, values.min(axis=0), values.max(axis=0), alpha=0.2)
             best = run.best[split]

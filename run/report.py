@@ -1,30 +1,73 @@
-"""A table and the learning curves of runs: report.py results/A results/B [--out FOLDER]."""
+"""Tables and plots of runs, or of a grid: report.py results/A [results/B ...] [--out FOLDER].
+
+Of runs: their table and learning curves. Of a grid: its table, best first, and which choices have
+the best ranks.
+"""
 
 import argparse
 import sys
 from pathlib import Path
 
-from graphgym_nc.report import Run, markdown, plot_curves, table
+from graphgym_nc.agg import seed_folders
+from graphgym_nc.ranks import plot_ranks, rank_analysis, rank_table
+from graphgym_nc.report import Run, grid_table, load_grid, markdown, plot_curves, scored, table
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('folders', nargs='+', type=Path, help='folders of configurations')
-    parser.add_argument('--out', type=Path, help='where to write (default: beside the first)')
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('folders', nargs='+', type=Path, help='of configurations, or of a grid')
+    parser.add_argument('--out', type=Path, help='where to write (default: beside the runs)')
+    parser.add_argument(
+        '--ties',
+        type=float,
+        default=0.0,
+        metavar='EPS',
+        help='results of a grid that differ by no more share a rank (GraphGym: 0.02)',
+    )
     args = parser.parse_args()
     try:
-        runs = [Run.load(folder) for folder in args.folders]
-    except FileNotFoundError as error:
+        if len(args.folders) == 1 and not seed_folders(args.folders[0]):
+            report_grid(args.folders[0], args.out or args.folders[0], args.ties)
+        else:
+            report_runs(args.folders, args.out or args.folders[0].parent)
+    except OSError as error:
         sys.exit(f'report.py: {error}')
-    out = args.out or args.folders[0].parent
-    out.mkdir(parents=True, exist_ok=True)
+
+
+def report_runs(folders: list[Path], out: Path) -> None:
+    runs = [Run.load(folder) for folder in folders]
     frame = table(runs)
-    text = markdown(frame)
-    print(text)
-    (out / 'report.md').write_text(text + '\n')
+    write(out, markdown(frame))
     frame.to_csv(out / 'report.csv', index=False)
     plot_curves(runs, out / 'report.png')
     print(f"\nTable and learning curves: '{out}/report.md', '.csv' and '.png'")
+
+
+def report_grid(folder: Path, out: Path, ties: float) -> None:
+    runs = load_grid(folder)
+    frame = grid_table(runs)
+    rankings = rank_analysis(scored(runs), ties)
+    text = markdown(frame)
+    if rankings:
+        text += f'\n\n{markdown(rank_table(rankings))}'
+    incomplete = folder / 'agg' / 'incomplete.csv'
+    if incomplete.exists():
+        text += f"\n\nNot all runs are DONE, and so not in the tables: see '{incomplete}'."
+    write(out, text)
+    frame.to_csv(out / 'report.csv', index=False)
+    print(f"\nTable: '{out}/report.md' and '.csv'")
+    if rankings:
+        rank_table(rankings).to_csv(out / 'ranks.csv', index=False)
+        plot_ranks(rankings, out / 'ranks.png')
+        print(f"Ranks: '{out}/ranks.csv' and '.png'")
+
+
+def write(out: Path, text: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    print(text)
+    (out / 'report.md').write_text(text + '\n')
 
 
 if __name__ == '__main__':

@@ -1,32 +1,26 @@
-import json
-
 import matplotlib.image
 import pytest
 
 from graphgym_nc.agg import agg_runs
-from graphgym_nc.report import Run, markdown, plot_curves, table
+from graphgym_nc.agg_batch import agg_batch
+from graphgym_nc.report import Run, grid_table, load_grid, markdown, plot_curves, scored, table
+from tests.results import write_run
+
+VALUES = (0.5, 0.7, 0.6)
+
+
+def write_seed(folder, shift=0.0, **record):
+    values = [(epoch, value + shift) for epoch, value in enumerate(VALUES)]
+    write_run(folder, record, train=values, val=values, test=values)
 
 
 @pytest.fixture
 def runs(tmp_path):
     """Two models on a task of three epochs, with two seeds and one."""
     for name, seeds in (('gin_toy', 1), ('nc_toy', 2)):
-        folder = tmp_path / name
         for seed in range(seeds):
-            for split in ('train', 'val', 'test'):
-                (folder / str(seed) / split).mkdir(parents=True)
-                rows = [
-                    {
-                        'epoch': e,
-                        'acc': (0.5, 0.7, 0.6)[e] + seed / 10,
-                        'params': 42,
-                        'time_epoch': 2.0,
-                    }
-                    for e in range(3)
-                ]
-                path = folder / str(seed) / split / 'stats.json'
-                path.write_text(''.join(json.dumps(row) + '\n' for row in rows))
-        agg_runs(folder, 'acc', minimise=False, source='made up')
+            write_seed(tmp_path / name / str(seed), seed / 10)
+        agg_runs(tmp_path / name)
     return [Run.load(tmp_path / name) for name in ('gin_toy', 'nc_toy')]
 
 
@@ -59,3 +53,48 @@ def test_plot(runs, tmp_path):
 def test_no_results(tmp_path):
     with pytest.raises(FileNotFoundError, match='no aggregated results'):
         Run.load(tmp_path)
+
+
+def test_seeds_that_do_not_count(tmp_path):
+    write_seed(tmp_path / 'nc_toy' / '0')
+    write_run(tmp_path / 'nc_toy' / '1', {'status': 'RUNNING'}, train=[(0, 1)])
+    agg_runs(tmp_path / 'nc_toy')
+    run = Run.load(tmp_path / 'nc_toy')
+    assert len(run.curves('train')) == 1
+    assert table([run])['seeds'].tolist() == [1]
+
+
+def test_plot_of_seeds_of_different_length(tmp_path):
+    write_seed(tmp_path / 'nc_toy' / '0')
+    write_run(tmp_path / 'nc_toy' / '1', val=[(0, 0.1)], test=[(0, 0.2)])
+    agg_runs(tmp_path / 'nc_toy')
+    plot_curves([Run.load(tmp_path / 'nc_toy')], tmp_path / 'curves.png')
+    assert (tmp_path / 'curves.png').exists()
+
+
+@pytest.mark.parametrize('minimise', [False, True])
+def test_grid(tmp_path, minimise):
+    for layers in (1, 2, 3):
+        metric = 'mae' if minimise else 'acc'
+        folder = tmp_path / f'nc_toy-l={layers}-act=relu' / '0'
+        write_seed(folder, layers / 10, metric=metric, minimise=minimise)
+    agg_batch(tmp_path)
+    runs = load_grid(tmp_path)
+    frame = grid_table(runs)
+    # Best first; 'act' is always the same.
+    assert frame['l'].tolist() == (['1', '2', '3'] if minimise else ['3', '2', '1'])
+    assert frame.columns[:3].tolist() == ['l', 'metric', 'test']
+    assert frame['test'][0] == ('0.6000' if minimise else '1.0000')
+    best = max(scored(runs), key=lambda run: run.score)
+    assert best.values == {'l': 1 if minimise else 3, 'act': 'relu'}
+
+
+def test_grid_of_one(tmp_path):
+    write_seed(tmp_path / 'nc_toy-l=1' / '0')
+    agg_batch(tmp_path)
+    assert grid_table(load_grid(tmp_path))['run'].tolist() == ['nc_toy-l=1']
+
+
+def test_grid_without_results(tmp_path):
+    with pytest.raises(FileNotFoundError, match='no aggregated results'):
+        load_grid(tmp_path)

@@ -1,0 +1,93 @@
+"""The record of a grid: which configurations and seeds belong to it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock
+
+from graphgym_nc.grid import Variant
+from graphgym_nc.grid_file import GridError
+from graphgym_nc.record import write_atomically
+
+MANIFEST = 'grid.json'
+
+#: Keys that say where and how a run is done, not what it is.
+_INCIDENTAL = frozenset(
+    {'accelerator', 'dataset.dir', 'devices', 'num_threads', 'num_workers', 'out_dir', 'print'}
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is to be run of a configuration.
+
+    Attributes:
+        values: What the grid chose for it, by alias.
+        seeds: The seeds.
+    """
+
+    values: dict[str, Any]
+    seeds: list[int]
+
+
+def read_manifest(folder: Path) -> dict[str, Entry]:
+    """The configurations of a grid by name; none if no batch has been run."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return {}
+    return {name: Entry(**entry) for name, entry in json.loads(path.read_text()).items()}
+
+
+def add_to_manifest(
+    folder: Path, variants: Sequence[Variant], seeds: Iterable[int]
+) -> dict[str, Path]:
+    """Adds configurations to a grid, and writes their files.
+
+    Returns:
+        The file of each configuration, by name.
+
+    Raises:
+        GridError: If there are results of another configuration by the same
+            name, which would be taken for results of this one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / '.grid.lock'):
+        entries = read_manifest(folder)
+        paths = {v.name: folder / 'configs' / f'{v.name}.yaml' for v in variants}
+        for variant in variants:
+            _refuse_another(folder, paths[variant.name], variant)
+        for variant in variants:
+            write_atomically(paths[variant.name], yaml.safe_dump(variant.config))
+            old = entries.get(variant.name, Entry({}, []))
+            entries[variant.name] = Entry(variant.values, sorted({*old.seeds, *seeds}))
+        text = json.dumps({name: vars(entry) for name, entry in entries.items()}, indent=1)
+        write_atomically(folder / MANIFEST, text + '\n')
+    return paths
+
+
+def _refuse_another(folder: Path, path: Path, variant: Variant) -> None:
+    if not path.exists() or not (folder / variant.name).exists():
+        return
+    before, now = (_flatten(c) for c in (yaml.safe_load(path.read_text()), variant.config))
+    keys = [key for key in {**before, **now} if key not in _INCIDENTAL]
+    differing = [key for key in keys if before.get(key) != now.get(key)]
+    if differing:
+        key = differing[0]
+        raise GridError(
+            f"'{folder / variant.name}' holds results with '{key}: {before.get(key)}', but now it "
+            f"is '{now.get(key)}'; choose another 'out_dir', or remove that folder"
+        )
+
+
+def _flatten(config: dict[str, Any], prefix: str = '') -> dict[str, Any]:
+    flat = {}
+    for key, value in config.items():
+        if isinstance(value, dict):
+            flat.update(_flatten(value, f'{prefix}{key}.'))
+        else:
+            flat[prefix + key] = value
+    return flat
