@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphgym_nc.record import write_atomically
+from graphgym_nc.record import read_record, run_status, write_atomically
 
 Stats = dict[str, Any]
 
@@ -43,26 +43,6 @@ def read_stats(path: Path) -> list[Stats]:
     """Reads a :obj:`stats.json`, *i.e.* one JSON object per line and epoch."""
     with open(path) as file:
         return [json.loads(line) for line in file]
-
-
-def read_record(run_dir: Path) -> Stats:
-    """What a run wrote about itself; nothing if it has not."""
-    try:
-        record = json.loads((run_dir / 'run.json').read_text())
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def run_status(run_dir: Path) -> str:
-    """How far a run has come: :obj:`"DONE"`, :obj:`"FAILED"`,
-    :obj:`"RUNNING"` (or interrupted), :obj:`"UNKNOWN"` (there are results, but
-    no record) or :obj:`"MISSING"`.
-    """
-    record = read_record(run_dir)
-    if record:
-        return str(record.get('status', 'UNKNOWN'))
-    return 'UNKNOWN' if any(run_dir.glob('*/stats.json')) else 'MISSING'
 
 
 def less_is_better(metric: str, metric_agg: str) -> bool:

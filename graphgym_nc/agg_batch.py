@@ -16,13 +16,11 @@ from graphgym_nc.agg import (
     Stats,
     aggregate,
     countable_runs,
-    read_record,
-    run_status,
     seed_folders,
     write_aggregate,
 )
 from graphgym_nc.manifest import Entry, read_manifest
-from graphgym_nc.record import write_atomically
+from graphgym_nc.record import read_record, run_status, write_atomically
 
 #: What GraphGym leaves out of its tables, and what is for other readers.
 _LEFT_OUT = ('lr', 'lr_std', 'eta', 'eta_std', 'params_std', 'seed_folders')

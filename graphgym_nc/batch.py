@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graphgym_nc.agg import run_status
 from graphgym_nc.progress import Progress
+from graphgym_nc.record import run_status
 
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 10.0

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from torch_geometric.graphgym.config import cfg
 
-from graphgym_nc.agg import AggError, run_status
+from graphgym_nc.agg import AggError
 from graphgym_nc.agg_batch import agg_batch
 from graphgym_nc.batch import Job, Outcome, Stopped, run_jobs, tail
 from graphgym_nc.configs_gen import generate, task_name
 from graphgym_nc.grid import Grid, Variant
 from graphgym_nc.grid_file import GridError
 from graphgym_nc.manifest import add_to_manifest
+from graphgym_nc.record import run_status
 from graphgym_nc.workers import available_cpus, environments, threads_per_worker, visible_gpus
 
 

@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import yaml
 from filelock import FileLock, Timeout
@@ -13,16 +12,7 @@ from torch_geometric.graphgym.config import cfg
 from graphgym_nc.agg import seed_folders
 from graphgym_nc.config import ConfigError
 from graphgym_nc.record import RunRecord, write_atomically
-
-# Keys that change where and how fast a run goes, not what comes out.
-_INCIDENTAL = frozenset(
-    {
-        'accelerator', 'cfg_dest', 'dataset.dir', 'devices', 'num_threads', 'num_workers',
-        'out_dir', 'params', 'print', 'run_dir', 'seed', 'tensorboard_agg',
-        'tensorboard_each_run', 'train.auto_resume', 'train.ckpt_clean', 'train.ckpt_period',
-        'wandb.mode', 'wandb.project', 'wandb.use',
-    }
-)  # fmt: skip
+from graphgym_nc.settings import differing
 
 
 def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:
@@ -110,26 +100,12 @@ def _in_the_way(folder: Path, status: str) -> str:
 
 
 def _refuse_other_config(path: Path, example: Path) -> None:
-    before, now = _flat(yaml.safe_load(path.read_text())), _flat(yaml.safe_load(cfg.dump()))
-    differ = sorted(
-        key
-        for key in before.keys() | now.keys()
-        if before.get(key) != now.get(key) and key not in _INCIDENTAL
-        and not key.startswith('share.')
-    )  # fmt: skip
-    if differ:
-        listed = ', '.join(f'{k} ({before.get(k)!r}, now {now.get(k)!r})' for k in differ[:5])
+    changes = differing(yaml.safe_load(path.read_text()), yaml.safe_load(cfg.dump()))
+    if changes:
+        listed = ', '.join(
+            f'{key} ({before!r}, now {now!r})' for key, (before, now) in [*changes.items()][:5]
+        )
         raise ConfigError(
             f"'{example}' was run with another configuration, and results must not be mixed: "
             f"{listed}; choose another 'out_dir', or replace it with --overwrite"
         )
-
-
-def _flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            flat.update(_flat(value, f'{prefix}{key}.'))
-        else:
-            flat[prefix + key] = value
-    return flat

@@ -12,13 +12,9 @@ from filelock import FileLock
 from graphgym_nc.grid import Variant
 from graphgym_nc.grid_file import GridError
 from graphgym_nc.record import write_atomically
+from graphgym_nc.settings import differing
 
 MANIFEST = 'grid.json'
-
-#: Keys that say where and how a run is done, not what it is.
-_INCIDENTAL = frozenset(
-    {'accelerator', 'dataset.dir', 'devices', 'num_threads', 'num_workers', 'out_dir', 'print'}
-)
 
 
 @dataclass(frozen=True)
@@ -72,22 +68,9 @@ def add_to_manifest(
 def _refuse_another(folder: Path, path: Path, variant: Variant) -> None:
     if not path.exists() or not (folder / variant.name).exists():
         return
-    before, now = (_flatten(c) for c in (yaml.safe_load(path.read_text()), variant.config))
-    keys = [key for key in {**before, **now} if key not in _INCIDENTAL]
-    differing = [key for key in keys if before.get(key) != now.get(key)]
-    if differing:
-        key = differing[0]
+    changes = differing(yaml.safe_load(path.read_text()), variant.config)
+    for key, (before, now) in changes.items():
         raise GridError(
-            f"'{folder / variant.name}' holds results with '{key}: {before.get(key)}', but now it "
-            f"is '{now.get(key)}'; choose another 'out_dir', or remove that folder"
+            f"'{folder / variant.name}' holds results with '{key}: {before}', but now it is "
+            f"'{now}'; choose another 'out_dir', or remove that folder"
         )
-
-
-def _flatten(config: dict[str, Any], prefix: str = '') -> dict[str, Any]:
-    flat = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat.update(_flatten(value, f'{prefix}{key}.'))
-        else:
-            flat[prefix + key] = value
-    return flat

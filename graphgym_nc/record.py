@@ -27,9 +27,7 @@ class RunRecord:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / 'run.json'
-        self.facts: dict[str, Any] = {}
-        if self.path.exists():
-            self.facts = json.loads(self.path.read_text())
+        self.facts = read_record(folder)
 
     @property
     def status(self) -> str | None:
@@ -60,6 +58,26 @@ class RunRecord:
     def _write(self, **facts: Any) -> None:
         self.facts.update(facts)
         write_atomically(self.path, json.dumps(self.facts, indent=2) + '\n')
+
+
+def read_record(run_dir: Path) -> dict[str, Any]:
+    """What a run wrote about itself; nothing if it has not."""
+    try:
+        record = json.loads((run_dir / 'run.json').read_text())
+    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def run_status(run_dir: Path) -> str:
+    """How far a run has come: :obj:`"DONE"`, :obj:`"FAILED"`,
+    :obj:`"RUNNING"` (or interrupted), :obj:`"UNKNOWN"` (there are results, but
+    no record) or :obj:`"MISSING"`.
+    """
+    record = read_record(run_dir)
+    if record:
+        return str(record.get('status', 'UNKNOWN'))
+    return 'UNKNOWN' if any(run_dir.glob('*/stats.json')) else 'MISSING'
 
 
 def write_atomically(path: Path, text: str) -> None:

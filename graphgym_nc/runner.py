@@ -14,7 +14,7 @@ from pytorch_lightning import seed_everything
 from torch_geometric.graphgym.config import cfg, get_fname, load_cfg, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
-from graphgym_nc.agg import SPLITS, agg_runs
+from graphgym_nc.agg import SPLITS, AggError, agg_runs
 from graphgym_nc.check import check
 from graphgym_nc.config import ConfigError, best_metric, check_cfg
 from graphgym_nc.evaluate import evaluate
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             run_eval(args)
         else:
             run(args)
-    except (ConfigError, RunError, OSError) as error:
+    except (AggError, ConfigError, RunError, OSError) as error:
         sys.exit(f'{Path(sys.argv[0]).name}: {error}')
 
 
@@ -92,11 +92,9 @@ def run(args: argparse.Namespace) -> None:
         with alone_in(Path(cfg.run_dir)), logging_to(Path(cfg.run_dir)):
             run_seed()
 
-    # The task is known only once the data are: ask the record.
-    facts = RunRecord(out_dir / str(seeds[0])).facts
-    metric, source = facts['metric'], facts['data_source']
-    best = agg_runs(out_dir, metric, facts['minimise'], source)
-    print(f"At the best epoch by validation {metric}, {len(seeds)} seed(s), in '{out_dir}':")
+    best = agg_runs(out_dir)
+    metric, number = best['val']['metric'], best['val']['seeds']
+    print(f"At the best epoch by validation {metric}, {number} seed(s), in '{out_dir}':")
     for split, stats in best.items():
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
     if args.mark_done:

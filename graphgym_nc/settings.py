@@ -1,0 +1,37 @@
+"""Tells whether two configurations come out at the same."""
+
+from typing import Any
+
+# Keys that say where and how a run is done, not what it is.
+_INCIDENTAL = frozenset(
+    {
+        'accelerator', 'cfg_dest', 'dataset.dir', 'dataset.edge_dim', 'devices', 'num_threads',
+        'num_workers', 'out_dir', 'params', 'print', 'run_dir', 'seed', 'tensorboard_agg',
+        'tensorboard_each_run', 'train.auto_resume', 'train.ckpt_clean', 'train.ckpt_period',
+        'wandb.mode', 'wandb.project', 'wandb.use',
+    }
+)  # fmt: skip
+
+
+def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The keys in which two configurations (nested dictionaries) differ in
+    substance, with both values.
+    """
+    old, new = _flat(before), _flat(now)
+    return {
+        key: (old.get(key), new.get(key))
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
+        and key not in _INCIDENTAL
+        and not key.startswith('share.')  # set by the data
+    }
+
+
+def _flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f'{prefix}{key}.'))
+        else:
+            flat[prefix + key] = value
+    return flat
