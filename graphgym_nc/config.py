@@ -119,6 +119,12 @@ def set_cfg_run(cfg: CfgNode) -> None:
     # 'reduce_on_plateau' multiplies the learning rate by lr_decay
     cfg.optim.schedule_patience = 10
 
+    # Registered function that trains; one's own takes (model, datamodule)
+    cfg.train.mode = 'standard'
+
+    # Number of parts of a graph, for the samplers 'random_node' and 'cluster'
+    cfg.train.train_parts = 10
+
     # Stop after so many epochs without a better validation; 0 for never
     cfg.train.early_stopping = 0
 
@@ -195,6 +201,7 @@ def check_cfg(cfg: CfgNode) -> None:
             key = f'{kind}_encoder_name'
             known = getattr(register, f'{kind}_encoder_dict')
             check_choice(f'dataset.{key}', cfg.dataset[key], known)
+    check_choice('train.mode', cfg.train.mode, {'standard', *register.train_dict})
     losses = {'cross_entropy', 'mse', *register.loss_dict}
     check_choice('model.loss_fun', cfg.model.loss_fun, losses)
     check_choice('model.size_average', cfg.model.size_average, ('mean', 'sum'))

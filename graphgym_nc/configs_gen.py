@@ -1,9 +1,7 @@
 """The configurations of a grid, checked against GraphGym's keys."""
 
 import copy
-import difflib
 import logging
-from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +15,7 @@ from yacs.config import CfgNode
 from graphgym_nc.config import ConfigError, check_cfg
 from graphgym_nc.grid import Config, Grid, Variant, set_key
 from graphgym_nc.grid_file import GridError, Row
+from graphgym_nc.keys import merge, parse_opts, typed
 
 
 def task_name(config_file: Path, grid: Grid) -> str:
@@ -83,19 +82,10 @@ def read_opts(opts: Sequence[str], defaults: CfgNode) -> dict[str, Any]:
     Raises:
         GridError: If a key does not exist, or a value is of another type.
     """
-    if len(opts) % 2:
-        raise GridError(f"'{opts[-1]}' has no value: options are KEY VALUE pairs")
-    result = {}
-    for key, text in zip(opts[::2], opts[1::2], strict=True):
-        try:
-            value = literal_eval(text)
-        except (ValueError, SyntaxError):
-            value = text
-        try:
-            result[key] = _typed(defaults, key, value)
-        except ConfigError as error:
-            raise GridError(f'command line: {error}') from None
-    return result
+    try:
+        return parse_opts(opts, defaults)
+    except ConfigError as error:
+        raise GridError(f'command line: {error}') from None
 
 
 def _typed_grid(grid: Grid, defaults: CfgNode, given: Sequence[str]) -> Grid:
@@ -124,44 +114,7 @@ def _typed_row(row: Row, defaults: CfgNode, given: Sequence[str]) -> Row:
         raise ConfigError(f"'{row.key}' is none of a grid: every job has its own")
     if row.key in given:
         raise ConfigError(f"'{row.key}' is also on the command line")
-    return replace(row, choices=[_typed(defaults, row.key, value) for value in row.choices])
-
-
-def _typed(defaults: CfgNode, key: str, value: Any) -> Any:
-    """A value of the type that a key asks for: an integer may stand for a
-    floating point number (yacs would refuse it).
-    """
-    node = defaults
-    for part in key.split('.'):
-        if not isinstance(node, CfgNode) or part not in node:
-            raise ConfigError(_unknown(defaults, key))
-        node = node[part]
-    if isinstance(node, CfgNode):
-        raise ConfigError(f"'{key}' is a group of keys, not one")
-    if isinstance(node, float) and type(value) is int:
-        return float(value)
-    if node is not None and value is not None and type(value) is not type(node):
-        kind, given = type(node).__name__, type(value).__name__
-        raise ConfigError(f"'{key}' is {value!r} ({given}), but must be of type {kind}")
-    return value
-
-
-def _unknown(defaults: CfgNode, key: str) -> str:
-    known = list(_keys(defaults))
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    # The right key in a wrong group, such as train.max_epoch.
-    _, _, last = key.rpartition('.')
-    near = near or [name for name in known if name.rpartition('.')[2] == last]
-    hint = f" Did you mean '{near[0]}'?" if near else ''
-    return f"'{key}' is no configuration key.{hint}"
-
-
-def _keys(node: CfgNode, prefix: str = '') -> Iterator[str]:
-    for key, value in node.items():
-        if isinstance(value, CfgNode):
-            yield from _keys(value, f'{prefix}{key}.')
-        else:
-            yield prefix + key
+    return replace(row, choices=[typed(defaults, row.key, value) for value in row.choices])
 
 
 def _problem(config: Config, defaults: CfgNode) -> str | None:
@@ -169,7 +122,7 @@ def _problem(config: Config, defaults: CfgNode) -> str | None:
     node = defaults.clone()
     try:
         with _silent_logging():
-            node.merge_from_other_cfg(CfgNode(copy.deepcopy(config)))
+            merge(node, copy.deepcopy(config))
             assert_cfg(node)
             check_cfg(node)
     except (KeyError, ValueError, AssertionError) as error:

@@ -48,7 +48,7 @@ def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:
         if (out_dir / str(seed)).exists():
             shutil.rmtree(out_dir / str(seed))
     if to_run:
-        write_atomically(path, cfg.dump())
+        write_atomically(path, _resolved())
     return to_run
 
 
@@ -85,6 +85,15 @@ def alone_in(run_dir: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _resolved() -> str:
+    """The configuration, so that it can be run again."""
+    config = cfg.clone()
+    for key in ('params', 'run_dir', 'share'):  # set by the run, not for it
+        config.pop(key, None)
+    config.out_dir = str(Path(cfg.out_dir).parent)
+    return config.dump()
 
 
 def _in_the_way(folder: Path, status: str) -> str:

@@ -8,6 +8,8 @@ import torch
 import torch_geometric.transforms as T
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import create_dataset, get_loader
@@ -20,6 +22,8 @@ from graphgym_nc.datasets import TriangleCounting, load_sbm
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
 from graphgym_nc.transforms import AddTriangles
+
+_PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 
 
 @register_once(register.loader_dict, 'nc')
@@ -50,7 +54,11 @@ class DataModule(pl.LightningDataModule):
 
     def __init__(self) -> None:
         super().__init__()
-        self.dataset = create_dataset()
+        # OGB calls `torch.load` without naming PyG's classes (ogb/*/dataset_pyg.py). Those that
+        # PyG has named already must not be forgotten when the context ends.
+        known = torch.serialization.get_safe_globals()
+        with torch.serialization.safe_globals([c for c in _PYG_CLASSES if c not in known]):
+            self.dataset = create_dataset()
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
         self._parts = split_dataset(self.dataset)
@@ -181,7 +189,15 @@ def _set_dimensions(data: Data) -> None:
 
 def _loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
     if sampler != 'full_batch' and len(dataset) == 1:
-        return get_loader(dataset, sampler, cfg.train.batch_size, shuffle)
+        try:
+            loader = get_loader(dataset, sampler, cfg.train.batch_size, shuffle)
+        except (ImportError, AttributeError, OSError) as error:
+            raise ConfigError(
+                f"the sampler '{sampler}' needs what is not installed, or what this PyG no longer "
+                f"has: {error}; 'full_batch' and 'random_node' need nothing"
+            ) from error
+        loader.pin_memory = torch.cuda.is_available()
+        return loader
     return DataLoader(
         dataset,
         batch_size=cfg.train.batch_size,

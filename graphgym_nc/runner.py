@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 import yaml
 from pytorch_lightning import seed_everything
-from torch_geometric.graphgym.config import cfg, get_fname, load_cfg, set_cfg
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.agg import SPLITS, AggError, agg_runs
@@ -20,10 +21,11 @@ from graphgym_nc.config import ConfigError, best_metric, check_cfg
 from graphgym_nc.evaluate import evaluate
 from graphgym_nc.fingerprint import data_fingerprint
 from graphgym_nc.folders import alone_in, plan, refuse_other_data
+from graphgym_nc.keys import merge, parse_opts
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import RunError, logging_to
 from graphgym_nc.record import RunRecord
-from graphgym_nc.train import create_model, train
+from graphgym_nc.train import create_model
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -70,12 +72,18 @@ def load_config(args: argparse.Namespace) -> None:
         raise FileNotFoundError(f"there is no configuration file '{args.cfg_file}'")
     set_cfg(cfg)
     try:
-        load_cfg(cfg, args)
+        with open(args.cfg_file) as file:
+            tree = yaml.safe_load(file) or {}
+        if not isinstance(tree, dict):
+            raise ConfigError('it holds no keys')
+        merge(cfg, tree)
+        for key, value in parse_opts(args.opts, cfg).items():
+            merge(cfg, {key: value})
+        assert_cfg(cfg)
     except yaml.YAMLError as error:
         raise ConfigError(f"'{args.cfg_file}' is not valid YAML: {error}") from error
-    except (KeyError, ValueError, AssertionError) as error:
-        reason = error.args[0] if error.args else error
-        raise ConfigError(f"'{args.cfg_file}': {reason}") from error
+    except ValueError as error:
+        raise ConfigError(f"'{args.cfg_file}': {error}") from error
     check_cfg(cfg)
     torch.set_num_threads(min(cfg.num_threads, os.cpu_count() or 1))
 
@@ -121,7 +129,7 @@ def run_seed() -> None:
         cfg.params = params_count(model)
         logging.info(model, extra={'file_only': True})
         logging.info('Number of parameters: %d', cfg.params)
-        train(model, datamodule)
+        register.train_dict[cfg.train.mode](model, datamodule)
     except KeyboardInterrupt:
         raise  # interrupted, not failed: it can go on
     except BaseException as error:

@@ -17,7 +17,7 @@ def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[An
     """The keys in which two configurations (nested dictionaries) differ in
     substance, with both values.
     """
-    old, new = _flat(before), _flat(now)
+    old, new = flat(before), flat(now)
     return {
         key: (old.get(key), new.get(key))
         for key in sorted(old.keys() | new.keys())
@@ -27,11 +27,14 @@ def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[An
     }
 
 
-def _flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:
+    """The keys of a nested dictionary by their full names, such as
+    :obj:`gnn.dim_inner`.
+    """
+    keys: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, dict):
-            flat.update(_flat(value, f'{prefix}{key}.'))
+            keys.update(flat(value, f'{prefix}{key}.'))
         else:
-            flat[prefix + key] = value
-    return flat
+            keys[f'{prefix}{key}'] = value
+    return keys

@@ -3,6 +3,7 @@
 import inspect
 import logging
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,17 @@ import torch
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg, from_config
 from torch_geometric.graphgym.model_builder import GraphGymModule
+from torch_geometric.graphgym.models.gnn import FeatureEncoder
+from torch_geometric.graphgym.models.layer import BatchNorm1dEdge, GeneralLayer, LayerConfig
 from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.checkpoint import CheckpointCallback, last_checkpoint
+from graphgym_nc.config import ConfigError
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import LoggerCallback, ProgressCallback
 from graphgym_nc.optim import PLATEAU
+from graphgym_nc.registry import register_once
 from graphgym_nc.tracking import tracking_callbacks
 
 
@@ -71,12 +76,38 @@ def create_model() -> Module:
     """Creates the model that :obj:`cfg` describes, for the data set that has
     been loaded.
     """
+    if cfg.gnn.stage_type == 'skipsum' and cfg.gnn.layers_pre_mp == 0:
+        width = cfg.gnn.dim_inner if cfg.dataset.node_encoder else cfg.share.dim_in
+        if width != cfg.gnn.dim_inner:
+            raise ConfigError(
+                f"'gnn.stage_type: skipsum' adds the input of a layer to its output, but the data "
+                f"have {width} features and 'gnn.dim_inner' is {cfg.gnn.dim_inner}; set "
+                f"'gnn.layers_pre_mp: 1', or 'gnn.dim_inner: {width}'"
+            )
     dim_out = cfg.share.dim_out
     # GraphGym's rule for two classes; the weighted loss needs a score for each.
     one_score = cfg.dataset.task_type == 'classification' and dim_out == 2
     if one_score and cfg.model.loss_fun != 'weighted_cross_entropy':
         dim_out = 1
-    return Module(cfg.share.dim_in, dim_out, cfg)
+    model = Module(cfg.share.dim_in, dim_out, cfg)
+    _mend(model)
+    return model
+
+
+def _mend(model: Module) -> None:
+    """Puts right what GraphGym's networks do, whatever the configuration says:
+    they L2-normalise the hidden layers of every head (`MLP` in
+    graphgym/models/layer.py), and normalise nodes in place of encoded edges
+    (`FeatureEncoder` in graphgym/models/gnn.py).
+    """
+    for module in model.modules():
+        if isinstance(module, GeneralLayer):
+            module.has_l2norm = cfg.gnn.l2norm
+        if isinstance(module, FeatureEncoder) and hasattr(module, 'edge_encoder_bn'):
+            layer_config = LayerConfig(
+                dim_in=cfg.gnn.dim_inner, bn_eps=cfg.bn.eps, bn_mom=cfg.bn.mom
+            )
+            module.edge_encoder_bn = BatchNorm1dEdge(layer_config)
 
 
 def device() -> torch.device:
@@ -111,12 +142,21 @@ def create_trainer(callbacks: list[pl.Callback]) -> pl.Trainer:
     )
 
 
-def train(model: Module, datamodule: DataModule) -> None:
+@register_once(register.train_dict, 'standard')
+def train(
+    model: Module, datamodule: DataModule, extra_callbacks: Sequence[pl.Callback] = ()
+) -> None:
     """Trains a model, and evaluates it on validation and test every
     :obj:`cfg.train.eval_period` epochs.
 
     With :obj:`cfg.train.auto_resume`, it goes on from the last checkpoint, if
     there is one.
+
+    Args:
+        model: The model.
+        datamodule: The data.
+        extra_callbacks: What a training function of one's own
+            (:obj:`train.mode`) adds to the callbacks.
     """
     run_dir = Path(cfg.run_dir)
     path, first_epoch = last_checkpoint(run_dir) if cfg.train.auto_resume else (None, 0)
@@ -124,6 +164,7 @@ def train(model: Module, datamodule: DataModule) -> None:
     callbacks: list[pl.Callback] = [logger, ProgressCallback(), *tracking_callbacks(logger)]
     if cfg.optim.scheduler == PLATEAU:
         callbacks.append(PlateauCallback(logger))
+    callbacks += extra_callbacks
     if cfg.train.enable_ckpt:
         callbacks.append(CheckpointCallback(run_dir, logger))
     create_trainer(callbacks).fit(model, datamodule=datamodule, ckpt_path=path)

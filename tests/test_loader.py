@@ -1,3 +1,4 @@
+import pickle
 from itertools import chain
 
 import pytest
@@ -173,3 +174,32 @@ def test_to_undirected(cfg, serve):
     serve(Toy(data_list))
     cfg.dataset.task, cfg.dataset.to_undirected, cfg.train.batch_size = 'graph', True, 1
     assert next(iter(DataModule().train_dataloader())).num_edges == 4
+
+
+def test_samplers(cfg, serve):
+    serve(labelled(1))
+    cfg.dataset.split = [0.6, 0.2, 0.2]
+    cfg.train.train_parts, cfg.train.sampler = 2, 'random_node'
+    sizes = [batch.num_nodes for batch in DataModule().train_dataloader()]
+    assert sum(sizes) == 5
+    assert len(sizes) == 2
+    cfg.train.sampler = 'neighbor'
+    with pytest.raises(ConfigError, match="the sampler 'neighbor' needs what is not installed"):
+        list(DataModule().train_dataloader())
+
+
+def test_files_of_ogb_can_be_loaded(cfg, monkeypatch, tmp_path):
+    # As OGB saves and loads its processed files.
+    path = tmp_path / 'ogb.pt'
+    torch.save(Toy.collate(graphs(20)), path)
+
+    class Ogb(Toy):
+        def __init__(self):
+            InMemoryDataset.__init__(self)
+            self.data, self.slices = torch.load(path)
+
+    monkeypatch.setattr(register, 'loader_dict', {'ogb': lambda *_: Ogb()})
+    cfg.dataset.task = 'graph'
+    assert len(DataModule().dataset) == 20
+    with pytest.raises(pickle.UnpicklingError):
+        Ogb()

@@ -165,6 +165,21 @@ def test_cora_in_our_own_runner(run, tmp_path, planetoid_dir):
     assert 0.1 < best['accuracy'] <= 1
 
 
+def test_the_resolved_config_can_be_run_again(run, tmp_path):
+    run(config('gin_counting'), optim__max_epoch=1, gnn__dim_inner=8)
+    resolved = tmp_path / 'results' / 'gin_counting' / 'config.yaml'
+    again = tmp_path / 'gin_counting.yaml'
+    again.write_text(resolved.read_text())
+    with pytest.raises(SystemExit, match='there are results'):
+        run(again)  # the same folder
+    run(again, out_dir=tmp_path / 'other')
+    stats = [
+        read_stats(folder / 'gin_counting' / '0' / 'val' / 'stats.json')[0]['loss']
+        for folder in (tmp_path / 'results', tmp_path / 'other')
+    ]
+    assert stats[0] == stats[1]
+
+
 def test_mark_done(run, tmp_path):
     path = tmp_path / 'mine.yaml'
     path.write_text(config('gin_counting').read_text())

@@ -1,8 +1,10 @@
 """What data sets of generated graphs have in common."""
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from filelock import FileLock
@@ -32,17 +34,26 @@ class GeneratedDataset(InMemoryDataset):
     #: Indices of the training, validation and test graphs.
     split_idxs: list[Tensor]
 
+    #: To be raised when other graphs are drawn, so that old files are not used.
+    recipe = 1
+
     #: Where the graphs come from, for the record of a run.
     source: str
 
     def __init__(self, root: str | Path, transform: Callable[[Any], Any] | None = None) -> None:
         with prepared_alone(Path(root)):
             super().__init__(str(root), transform, log=False)
-        self.load(self.processed_paths[0])
+            try:
+                self.load(self.processed_paths[0])
+            except (RuntimeError, EOFError, ValueError, UnpicklingError) as error:
+                path = self.processed_paths[0]
+                logging.warning("'%s' is damaged (%s): drawing the graphs again", path, error)
+                self.process()
+                self.load(path)
 
     @property
     def processed_file_names(self) -> str:
-        return 'data.pt'
+        return f'data_v{self.recipe}.pt'
 
     @property
     @abstractmethod

@@ -114,8 +114,27 @@ def test_two_processes_draw_once(tmp_path):
     for process in processes:
         process.join()
     assert sums[0] == sums[1]
-    assert [path.name for path in tmp_path.rglob('*.pt')].count('data.pt') == 1
+    assert [path.name for path in tmp_path.rglob('*.pt')].count('data_v1.pt') == 1
     assert not list(tmp_path.rglob('*.unfinished'))
+
+
+@pytest.mark.parametrize('damage', [b'', b'nonsense', None])
+def test_a_damaged_file_is_drawn_again(tmp_path, damage, caplog):
+    first = GeneratedSBM(tmp_path, 'CLUSTER', [3, 2, 2])
+    (path,) = tmp_path.rglob('data_v1.pt')
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    again = GeneratedSBM(tmp_path, 'CLUSTER', [3, 2, 2])
+    assert 'is damaged' in caplog.text
+    assert torch.equal(again._data.edge_index, first._data.edge_index)
+    assert path.read_bytes()[:2] == content[:2]
+
+
+def test_another_recipe_does_not_use_old_files(tmp_path, monkeypatch):
+    GeneratedSBM(tmp_path, 'CLUSTER', [3, 2, 2])
+    monkeypatch.setattr(GeneratedSBM, 'recipe', 2)
+    GeneratedSBM(tmp_path, 'CLUSTER', [3, 2, 2])
+    assert {path.name for path in tmp_path.rglob('data_v*.pt')} == {'data_v1.pt', 'data_v2.pt'}
 
 
 def test_bad_input(tmp_path):
