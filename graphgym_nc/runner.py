@@ -55,8 +55,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add('--eval', metavar='CKPT', type=Path, help='evaluate a saved model, without training')
     add('--split', choices=SPLITS, default='test', help='with --eval: the split (default: test)')
     add('--out', type=Path, help='with --eval: write predictions and labels to this file (.pt)')
-    add('opts', nargs=argparse.REMAINDER, help='KEY VALUE pairs, such as optim.max_epoch 10')
-    args = parser.parse_args(argv)
+    add('opts', nargs='*', help='KEY VALUE pairs, such as optim.max_epoch 10')
+    args = parser.parse_intermixed_args(argv)
     if args.repeat < 1:
         parser.error(f'--repeat is {args.repeat}, but must be at least 1')
     return args

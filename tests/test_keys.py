@@ -21,7 +21,7 @@ def test_parse_opts(cfg):
         'gnn.layer_type': 'ncgnnconv',
         'dataset.split': [0.5, 0.5],
     }
-    with pytest.raises(ConfigError, match="'gnn.act' has no value"):
+    with pytest.raises(ConfigError, match=r"'gnn.act' has no value"):
         parse_opts(['gnn.act'], cfg)
 
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from graphgym_nc.agg import read_stats
-from graphgym_nc.runner import main
+from graphgym_nc.runner import main, parse_args
 from graphgym_nc.train import create_model
 
 CONFIGS = sorted((Path(__file__).parents[1] / 'configs').glob('*.yaml'))
@@ -205,6 +205,12 @@ def test_bad_configs_end_before_any_work(run, tmp_path, text, message):
     with pytest.raises(SystemExit, match=message):
         run(path)
     assert not (tmp_path / 'results').exists()
+
+
+def test_options_may_stand_anywhere():
+    args = parse_args(['seed', '3', '--cfg', 'a.yaml', 'optim.base_lr', '-1', '--overwrite'])
+    assert args.opts == ['seed', '3', 'optim.base_lr', '-1']
+    assert args.overwrite
 
 
 def test_bad_arguments(run, tmp_path, capsys):

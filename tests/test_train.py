@@ -72,7 +72,7 @@ def test_training_function_of_ones_own(cfg, monkeypatch):
     assert_cfg(cfg)
     assert register.train_dict['standard'].__module__ == 'graphgym_nc.train'
     cfg.train.mode = 'mine'
-    with pytest.raises(ConfigError, match="'train.mode' is 'mine', but must be one of standard"):
+    with pytest.raises(ConfigError, match=r"'train.mode' is 'mine', but must be one of standard"):
         check_cfg(cfg)
     monkeypatch.setitem(register.train_dict, 'mine', print)
     check_cfg(cfg)
