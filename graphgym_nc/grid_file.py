@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_BASE = re.compile(r'#\s*config:\s*(\S+)\s*$')
+_BASE = re.compile(r'#\s*config:\s*(.+)')
 _ALIAS = re.compile(r'[A-Za-z0-9_.]+')
 
 

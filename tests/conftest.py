@@ -4,12 +4,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from torch_geometric.graphgym.config import cfg as global_cfg
 from torch_geometric.graphgym.config import set_cfg
 from yacs.config import CfgNode
 
 import graphgym_nc  # noqa: F401
+
+
+# A time limit per example would fail on a busy machine.
+hypothesis.settings.register_profile('no deadline', deadline=None)
+hypothesis.settings.load_profile('no deadline')
 
 
 @pytest.fixture

@@ -32,6 +32,15 @@ def test_blocks_comments_and_spaces(tmp_path):
     assert second == [(7, 'optim.steps', 'steps', [[10, 20], []])]
 
 
+def test_base_config_in_a_path_with_spaces(tmp_path):
+    config = tmp_path / 'my configs' / 'base.yaml'
+    config.parent.mkdir()
+    config.touch()
+    grid = tmp_path / 'grid.txt'
+    grid.write_text(f'# config: {config}\ngnn.layers_mp mp [1]\n')
+    assert read_grid(grid)[0] == config
+
+
 def test_base_config_is_found_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     base, _ = read_grid(GRIDS / 'nc.txt')
