@@ -12,7 +12,6 @@ from yacs.config import CfgNode
 
 import graphgym_nc  # noqa: F401
 
-
 # A time limit per example would fail on a busy machine.
 hypothesis.settings.register_profile('no deadline', deadline=None)
 hypothesis.settings.load_profile('no deadline')
