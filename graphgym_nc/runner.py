@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import torch
 import yaml
 from pytorch_lightning import seed_everything
+from pytorch_lightning.utilities.exceptions import SIGTERMException
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
@@ -41,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             run(args)
     except (AggError, ConfigError, RunError, OSError) as error:
         sys.exit(f'{Path(sys.argv[0]).name}: {error}')
+    except SIGTERMException:
+        sys.exit(128 + signal.SIGTERM)
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -130,9 +134,10 @@ def run_seed() -> None:
         logging.info(model, extra={'file_only': True})
         logging.info('Number of parameters: %d', cfg.params)
         register.train_dict[cfg.train.mode](model, datamodule)
-    except KeyboardInterrupt:
-        raise  # interrupted, not failed: it can go on
-    except BaseException as error:
+    except (KeyboardInterrupt, SystemExit):  # Lightning makes the one of the other
+        logging.warning('INTERRUPTED: go on with train.auto_resume True')
+        raise
+    except Exception as error:
         record.failed(f'{type(error).__name__}: {error}')
         logging.exception('FAILED')
         raise

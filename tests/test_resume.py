@@ -79,6 +79,23 @@ def test_killed_and_resumed_ends_like_an_undisturbed_run(scheduler):
     assert record('parts')['resumed']
 
 
+@pytest.mark.parametrize(('signum', 'code'), [(signal.SIGTERM, 143), (signal.SIGINT, 1)])
+def test_a_signal_interrupts_and_does_not_fail(signum, code):
+    script = [sys.executable, '-W', 'ignore', str(ROOT / 'run' / 'main.py')]
+    process = subprocess.Popen(
+        [*script, *command('out_dir', 'parts', 'optim.max_epoch', '5000')],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    stats = Path('parts/nc_counting/0/train/stats.json')
+    while process.poll() is None and not stats.exists():
+        time.sleep(0.01)
+    process.send_signal(signum)
+    assert process.wait() == code
+    assert record('parts')['status'] == 'RUNNING'
+    assert 'INTERRUPTED' in Path('parts/nc_counting/0/logging.log').read_text()
+
+
 def test_killed_between_statistics_and_checkpoint(undisturbed, tmp_path):
     main(command('out_dir', 'parts', 'optim.max_epoch', '3'))
     run = Path('parts/nc_counting/0')
