@@ -1,6 +1,7 @@
 """The plugin's configuration keys, and a check of all that are given."""
 
 import difflib
+import importlib.util
 import logging
 import math
 import re
@@ -228,6 +229,11 @@ def check_cfg(cfg: CfgNode) -> None:
     mode = cfg.dataset.split_mode
     valid = mode in ('random', 'custom') or re.fullmatch(r'cv-stratified-([2-9]|\d\d+)', mode)
     _check(bool(valid), 'dataset.split_mode', mode, 'random, custom or cv-stratified-<folds>')
+    if cfg.wandb.use and importlib.util.find_spec('wandb') is None:
+        raise ConfigError(
+            "'wandb.use' is True, but Weights & Biases is not installed: pip install wandb, or "
+            "set 'wandb.use: False'"
+        )
     _warn_of_ignored(cfg)
 
 

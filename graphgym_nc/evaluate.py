@@ -50,6 +50,7 @@ def _load(model: Module, path: Path) -> None:
         checkpoint = torch.load(path, map_location='cpu', weights_only=True)
         model.load_state_dict(checkpoint['state_dict'])
     except (RuntimeError, KeyError, EOFError) as error:
+        reason = ' '.join(str(error).split())[:200]
         raise ConfigError(
-            f"'{path}' is not a checkpoint of this configuration: {error}"
+            f"'{path}' is not a checkpoint of this configuration: {reason}"
         ) from error

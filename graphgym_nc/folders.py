@@ -99,8 +99,9 @@ def _resolved() -> str:
 def _in_the_way(folder: Path, status: str) -> str:
     if status == 'DONE':
         return (
-            f"there are results in '{folder}'; choose another 'seed' or 'out_dir', or replace "
-            f'them with --overwrite'
+            f"there are results in '{folder}'; keep them and run what is missing with "
+            f"'train.auto_resume True', choose another 'seed' or 'out_dir', or replace them with "
+            f'--overwrite'
         )
     return (
         f"there is an unfinished run in '{folder}' ({status}); go on with it with "

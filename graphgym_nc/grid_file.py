@@ -43,6 +43,8 @@ def read_grid(path: Path) -> tuple[Path | None, list[list[Row]]]:
     Raises:
         GridError: Naming file and line of all that is wrong.
     """
+    if not path.is_file():
+        raise GridError(f"there is no grid '{path}'")
     base: Path | None = None
     blocks: list[list[Row]] = [[]]
     errors = []

@@ -38,9 +38,28 @@ def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | 
             seed=cfg.nc.sbm_seed,
             timeout=cfg.nc.download_timeout,
         )
-    if format == 'NC' and name == 'TriangleCounting':
+    if format == 'NC':
+        check_choice('dataset.name', name, ['TriangleCounting'])
         return TriangleCounting(dataset_dir, cfg.nc.counting_graphs, cfg.nc.counting_seed)
     return None
+
+
+def _load() -> InMemoryDataset:
+    name, folder = cfg.dataset.name, cfg.dataset.dir
+    try:
+        return create_dataset()
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(
+            f"there is no data set 'dataset.name: {name}' of 'dataset.format: "
+            f"{cfg.dataset.format}': {error}"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"'dataset.name: {name}' is not in 'dataset.dir: {folder}', and could not be fetched: "
+            f'{error}'
+        ) from error
 
 
 class DataModule(pl.LightningDataModule):
@@ -58,7 +77,7 @@ class DataModule(pl.LightningDataModule):
         # PyG has named already must not be forgotten when the context ends.
         known = torch.serialization.get_safe_globals()
         with torch.serialization.safe_globals([c for c in _PYG_CLASSES if c not in known]):
-            self.dataset = create_dataset()
+            self.dataset = _load()
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
         self._parts = split_dataset(self.dataset)

@@ -8,7 +8,6 @@ import pytorch_lightning as pl
 from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.agg import Stats
-from graphgym_nc.config import ConfigError
 from graphgym_nc.logger import LoggerCallback
 
 
@@ -77,13 +76,8 @@ class WandbCallback(_Tracker):
     """Logs to Weights & Biases, online or offline."""
 
     def __init__(self, logger: LoggerCallback) -> None:
-        try:
-            import wandb
-        except ImportError as error:
-            raise ConfigError(
-                "'wandb.use' is True, but Weights & Biases is not installed: pip install wandb, "
-                "or set 'wandb.use: False'"
-            ) from error
+        import wandb
+
         super().__init__(logger)
         run_dir = Path(cfg.run_dir)
         self.run = wandb.init(

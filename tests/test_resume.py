@@ -254,9 +254,10 @@ def test_tensorboard_or_none(undisturbed, monkeypatch):
 
 
 def test_wandb_that_is_not_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, 'wandb', None)
+    monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     with pytest.raises(SystemExit, match='pip install wandb'):
-        main(command('wandb.use', 'True'))
+        main(command('out_dir', 'none', 'wandb.use', 'True'))
+    assert not Path('none').exists()
 
 
 def test_read_only_folder(tmp_path, undisturbed):

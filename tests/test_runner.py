@@ -207,6 +207,28 @@ def test_bad_configs_end_before_any_work(run, tmp_path, text, message):
     assert not (tmp_path / 'results').exists()
 
 
+@pytest.mark.parametrize(
+    ('opts', 'message'),
+    [
+        ({'dataset__name': 'TriangleCountin'}, "Did you mean 'TriangleCounting'"),
+        ({'dataset__format': 'Mine'}, "no data set 'dataset.name: TriangleCounting' of .*'Mine'"),
+        ({'optim__max_epochs': 3}, "'optim.max_epochs' is no .* Did you mean 'optim.max_epoch'"),
+    ],
+)
+def test_bad_options(run, opts, message):
+    with pytest.raises(SystemExit, match=message):
+        run(config('nc_counting'), '--check', **opts)
+
+
+def test_data_that_cannot_be_fetched(run, monkeypatch):
+    def offline():
+        raise OSError('Name or service not known')
+
+    monkeypatch.setattr('graphgym_nc.loader.create_dataset', offline)
+    with pytest.raises(SystemExit, match=r"'dataset.name: .* could not be fetched: Name or"):
+        run(config('nc_counting'), '--check')
+
+
 def test_options_may_stand_anywhere():
     args = parse_args(['seed', '3', '--cfg', 'a.yaml', 'optim.base_lr', '-1', '--overwrite'])
     assert args.opts == ['seed', '3', 'optim.base_lr', '-1']
