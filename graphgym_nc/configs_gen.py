@@ -12,10 +12,10 @@ import yaml
 from torch_geometric.graphgym.config import assert_cfg, get_fname, set_cfg
 from yacs.config import CfgNode
 
-from graphgym_nc.config import ConfigError, check_cfg
 from graphgym_nc.grid import Config, Grid, Variant, set_key
 from graphgym_nc.grid_file import GridError, Row
 from graphgym_nc.keys import merge, parse_opts, typed
+from graphgym_nc.validation import ConfigError, check_cfg
 
 
 def task_name(config_file: Path, grid: Grid) -> str:

@@ -8,10 +8,10 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.logger import infer_task
 
 from graphgym_nc.agg import SPLITS, Stats
-from graphgym_nc.config import ConfigError
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import Metrics
 from graphgym_nc.train import Module, create_model, device
+from graphgym_nc.validation import ConfigError
 
 
 def evaluate(path: Path, split: str) -> tuple[Stats, Tensor, Tensor]:

@@ -10,9 +10,9 @@ from filelock import FileLock, Timeout
 from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.agg import seed_folders
-from graphgym_nc.config import ConfigError
 from graphgym_nc.record import RunRecord, write_atomically
 from graphgym_nc.settings import differing
+from graphgym_nc.validation import ConfigError
 
 
 def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:

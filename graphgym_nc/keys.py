@@ -7,8 +7,8 @@ from typing import Any
 
 from yacs.config import CfgNode
 
-from graphgym_nc.config import ConfigError
 from graphgym_nc.settings import flat
+from graphgym_nc.validation import ConfigError
 
 
 def merge(cfg: CfgNode, tree: dict[str, Any]) -> None:

@@ -15,10 +15,10 @@ from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
 from typing_extensions import Self
 
-from graphgym_nc.config import ConfigError, check_nc
 from graphgym_nc.incidence import TriangleIncidence
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.registry import register_once
+from graphgym_nc.validation import ConfigError, check_nc
 
 
 class _NCLayer(torch.nn.Module):

@@ -17,11 +17,11 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.utils import index_to_mask
 
 from graphgym_nc.agg import SPLITS
-from graphgym_nc.config import ConfigError, check_choice
 from graphgym_nc.datasets import TriangleCounting, load_sbm
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
 from graphgym_nc.transforms import AddTriangles
+from graphgym_nc.validation import ConfigError, check_choice
 
 _PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 

@@ -21,8 +21,8 @@ from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
 from graphgym_nc.agg import SPLITS, Stats, best_epoch, read_stats
-from graphgym_nc.config import best_metric
 from graphgym_nc.record import write_atomically
+from graphgym_nc.validation import best_metric
 
 
 class RunError(RuntimeError):

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 
-from graphgym_nc.config import ConfigError
 from graphgym_nc.registry import register_once
+from graphgym_nc.validation import ConfigError
 
 
 @register_once(register.loss_dict, 'weighted_cross_entropy')

@@ -19,7 +19,6 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.agg import SPLITS, AggError, agg_runs
 from graphgym_nc.check import check
-from graphgym_nc.config import ConfigError, best_metric, check_cfg
 from graphgym_nc.evaluate import evaluate
 from graphgym_nc.fingerprint import data_fingerprint
 from graphgym_nc.folders import alone_in, plan, refuse_other_data
@@ -28,6 +27,7 @@ from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import RunError, logging_to
 from graphgym_nc.record import RunRecord
 from graphgym_nc.train import create_model
+from graphgym_nc.validation import ConfigError, best_metric, check_cfg
 
 
 def main(argv: Sequence[str] | None = None) -> None:

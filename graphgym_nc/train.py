@@ -18,12 +18,12 @@ from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.checkpoint import CheckpointCallback, last_checkpoint
-from graphgym_nc.config import ConfigError
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import LoggerCallback, ProgressCallback
 from graphgym_nc.optim import PLATEAU
 from graphgym_nc.registry import register_once
 from graphgym_nc.tracking import tracking_callbacks
+from graphgym_nc.validation import ConfigError
 
 
 class Module(GraphGymModule):

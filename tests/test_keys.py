@@ -1,7 +1,7 @@
 import pytest
 
-from graphgym_nc.config import ConfigError
 from graphgym_nc.keys import merge, parse_opts, typed
+from graphgym_nc.validation import ConfigError
 
 
 def test_merge(cfg):

@@ -18,9 +18,9 @@ from torch_geometric.loader import RandomNodeLoader
 
 import graphgym_nc.layer
 from graphgym_nc import TriangleIncidence
-from graphgym_nc.config import ConfigError
 from graphgym_nc.layer import incidence_of
 from graphgym_nc.transforms import AddTriangles
+from graphgym_nc.validation import ConfigError
 from tests.reference import dense_graph
 
 DIM_IN = 5

@@ -6,8 +6,8 @@ import torch
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.graphgym import register
 
-from graphgym_nc.config import ConfigError
 from graphgym_nc.loader import DataModule
+from graphgym_nc.validation import ConfigError
 from tests.reference import dense_graph
 
 

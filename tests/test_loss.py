@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch_geometric.graphgym.loss import compute_loss
 
-from graphgym_nc.config import ConfigError
+from graphgym_nc.validation import ConfigError
 
 
 def test_weighted_cross_entropy_by_hand(cfg):

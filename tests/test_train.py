@@ -8,8 +8,8 @@ from torch_geometric.graphgym.config import assert_cfg
 from torch_geometric.graphgym.model_builder import create_model as stock_create_model
 from torch_geometric.graphgym.models.head import GNNNodeHead
 
-from graphgym_nc.config import ConfigError, check_cfg
 from graphgym_nc.train import create_model
+from graphgym_nc.validation import ConfigError, check_cfg
 from tests.reference import dense_graph
 
 

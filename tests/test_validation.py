@@ -4,7 +4,8 @@ from torch_geometric.graphgym.config import cfg as global_cfg
 from torch_geometric.graphgym.model_builder import create_model
 from yacs.config import CfgNode
 
-from graphgym_nc.config import ConfigError, best_metric, check_cfg, set_cfg_nc
+from graphgym_nc.config import set_cfg_nc
+from graphgym_nc.validation import ConfigError, best_metric, check_cfg
 
 
 def test_defaults_are_valid(cfg):
