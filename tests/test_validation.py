@@ -113,3 +113,10 @@ def test_metric_that_the_run_will_not_have(cfg):
     assert best_metric(cfg) == ('accuracy_sbm', False)
     cfg.metric_agg = 'argmin'
     assert best_metric(cfg) == ('accuracy_sbm', True)
+
+
+def test_several_devices_are_refused(cfg):
+    assert_cfg(cfg)
+    cfg.devices = 2
+    with pytest.raises(ConfigError, match=r"'devices' is 2, but must be one: results of several"):
+        check_cfg(cfg)
