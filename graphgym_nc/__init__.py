@@ -12,7 +12,7 @@ import graphgym_nc.loss
 import graphgym_nc.metric
 import graphgym_nc.network
 import graphgym_nc.optim  # noqa: F401
-from graphgym_nc.incidence import TriangleIncidence
+from graphgym_nc.triangle_incidence import TriangleIncidence
 from graphgym_nc.triangles import find_triangles
 
 __version__ = '0.1.0'

@@ -8,9 +8,9 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
-from graphgym_nc.incidence import TriangleIncidence
 from graphgym_nc.loader import DataModule
 from graphgym_nc.train import Module, device
+from graphgym_nc.triangle_incidence import TriangleIncidence
 
 
 def check(model: Module, datamodule: DataModule) -> dict[str, Any]:

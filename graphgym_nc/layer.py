@@ -15,9 +15,9 @@ from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
 from typing_extensions import Self
 
-from graphgym_nc.incidence import TriangleIncidence
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.registry import register_once
+from graphgym_nc.triangle_incidence import TriangleIncidence
 from graphgym_nc.validation import ConfigError, check_nc
 
 

@@ -8,8 +8,11 @@ directed edge counts as an undirected one.
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from graphgym_nc import kernels
 
 # Candidate pairs examined at once: bounds the working memory of the listing
 # to some 200 MB, whatever the graph.
@@ -68,7 +71,7 @@ def simple_graph(edge_index: Tensor, num_nodes: int | None = None) -> SimpleGrap
             :obj:`[2, E]`, or holds an index outside of
             :obj:`[0, num_nodes)`.
     """
-    num_nodes = _check_edge_index(edge_index, num_nodes)
+    num_nodes = check_edge_index(edge_index, num_nodes)
     low, high = edge_index.long().aminmax(dim=0)
     loop = low == high
     # A loop gets a key beyond all others, and so the last id.
@@ -111,7 +114,21 @@ def find_triangles(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
                 [1],
                 [2]])
     """
+    if kernels.enabled(edge_index):
+        return _find_on_cpu(edge_index, check_edge_index(edge_index, num_nodes))
     return list_triangles(simple_graph(edge_index, num_nodes))[0]
+
+
+def _find_on_cpu(edge_index: Tensor, num_nodes: int) -> Tensor:
+    from graphgym_nc.kernels import triangles as kernel
+
+    unused_id = np.empty(edge_index.size(1), np.int64)
+    edges, weight = kernel.weigh(edge_index.contiguous().numpy(), num_nodes, unused_id)
+    rowptr = np.empty(weight.size + 1, np.int64)
+    opposite = kernel.opposite_nodes(edges, np.ones(num_nodes, np.bool_), False, rowptr)
+    triangles = torch.empty(3, opposite.size // 3, dtype=torch.long)
+    kernel.corners(edges, rowptr, opposite, triangles.numpy())
+    return triangles
 
 
 def list_triangles(graph: SimpleGraph) -> tuple[Tensor, Tensor]:
@@ -196,7 +213,15 @@ def _chunks(end: Tensor) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
+def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:
+    """Makes sure that edges are what they should be.
+
+    Returns:
+        The number of nodes.
+
+    Raises:
+        ValueError: See :meth:`simple_graph`.
+    """
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise ValueError(f"'edge_index' must have shape [2, E] (got {list(edge_index.shape)})")
     if edge_index.is_floating_point() or edge_index.dtype == torch.bool:

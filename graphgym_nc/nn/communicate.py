@@ -2,19 +2,17 @@
 alone.
 """
 
-from collections.abc import Iterator
 from typing import cast
 
 import torch
 import torch.nn.functional as F
-import torch_geometric.nn
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from graphgym_nc.incidence import TriangleIncidence
+from graphgym_nc import kernels
+from graphgym_nc.nn.stages import as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
-
-_LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
+from graphgym_nc.triangle_incidence import TriangleIncidence
 
 
 def communicate(
@@ -57,10 +55,15 @@ def communicate(
             f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
             f'{incidence.num_nodes} nodes'
         )
-    layers = list(_flatten(nn))
+    layers = list(flatten(nn))
+    stages = as_stages(layers) if _kernels_serve(x, incidence) else None
+    if stages is not None:
+        from graphgym_nc.nn.fused import communicate_fused
+
+        return communicate_fused(stages, x, incidence, edge_attr)
     per_node = incidence.num_nodes < incidence.num_edges
 
-    if per_node and edge_attr is None and len(layers) > 1 and _is_plain_linear(layers[0]):
+    if per_node and edge_attr is None and len(layers) > 1 and is_plain_linear(layers[0]):
         weight, bias = _parameters(layers.pop(0))
         z = incidence.endpoints.row_sum(F.linear(x, weight))
         if bias is not None:
@@ -70,35 +73,36 @@ def communicate(
         if edge_attr is not None:
             z = z + edge_attr
 
-    last = layers.pop() if per_node and layers and _is_plain_linear(layers[-1]) else None
+    last = layers.pop() if per_node and layers and is_plain_linear(layers[-1]) else None
     count = RowCount(incidence.weight, incidence.num_messages)
     for layer in layers:
         z = _call(layer, z, count)
 
     # A node may have more messages than half precision can count.
     z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
-    out = incidence.opposite.row_sum(z)
+    out = incidence.sum_opposite(z)
     if last is not None:
         weight, bias = _parameters(last)
         dtype = out.dtype
         out = F.linear(out, weight).to(dtype)
         if bias is not None:
-            messages = incidence.opposite.rowptr.diff()
-            out = torch.addcmul(out, messages[:, None].to(dtype), bias.to(dtype))
+            out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
     return out
 
 
-def _flatten(nn: torch.nn.Module) -> Iterator[torch.nn.Module]:
-    """The layers of (nested) :class:`torch.nn.Sequential` modules."""
-    if type(nn) is torch.nn.Sequential and _is_plain(nn):
-        for child in nn:
-            yield from _flatten(child)
-    else:
-        yield nn
+def _kernels_serve(x: Tensor, incidence: TriangleIncidence) -> bool:
+    """Whether there are kernels for such features and indices, and work to do."""
+    return (
+        x.dtype == torch.float32
+        and incidence.endpoints.col.dtype == torch.int32
+        and incidence.num_edges > 0
+        and not torch.is_autocast_enabled(x.device.type)
+        and kernels.enabled(x)
+    )
 
 
 def _call(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
-    if type(layer) is torch.nn.BatchNorm1d and _is_plain(layer):
+    if type(layer) is torch.nn.BatchNorm1d and is_plain(layer):
         return apply_batch_norm(layer, z, count)
     if type(layer).__module__.startswith('torch.nn.modules') and not _has_batch_norm(layer):
         return layer(z)
@@ -119,23 +123,6 @@ def _call_unseen(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
 
 def _has_batch_norm(layer: torch.nn.Module) -> bool:
     return any(isinstance(module, _BatchNorm) for module in layer.modules())
-
-
-def _is_plain_linear(layer: torch.nn.Module) -> bool:
-    return type(layer) in _LINEAR and _is_plain(layer)
-
-
-def _is_plain(module: torch.nn.Module) -> bool:
-    """Whether a module does what its class says. Hooks (spectral norm, lazy
-    initialisation) and a :obj:`forward` of its own may do anything: such a
-    module is called as it is.
-    """
-    return 'forward' not in vars(module) and not (
-        module._forward_hooks
-        or module._forward_pre_hooks
-        or module._backward_hooks
-        or module._backward_pre_hooks
-    )
 
 
 def _parameters(linear: torch.nn.Module) -> tuple[Tensor, Tensor | None]:

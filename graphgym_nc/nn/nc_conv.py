@@ -2,14 +2,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.nn.aggr import SumAggregation
 from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.nn.dense.linear import Linear
 from torch_geometric.nn.inits import reset
 from torch_geometric.typing import Adj
 from torch_geometric.utils import is_sparse, to_edge_index
 
-from graphgym_nc.incidence import TriangleIncidence
 from graphgym_nc.nn.communicate import communicate
+from graphgym_nc.triangle_incidence import TriangleIncidence
 
 
 class NCGNNConv(MessagePassing):
@@ -98,13 +99,39 @@ class NCGNNConv(MessagePassing):
                 for many layers. If not given, they are found here.
         """
         incidence = _incidence(edge_index, x.size(0), triangle_index)
-        # propagate_type: (x: Tensor)
-        out = self.propagate(edge_index, x=x)
+        if self._sums_neighbours(edge_index, incidence):
+            out = incidence.neighbours.row_sum(x)
+        else:
+            # propagate_type: (x: Tensor)
+            out = self.propagate(edge_index, x=x)
         out = out + (1 + self.eps) * x
         return self.nn(_add(out, communicate(self.nn_communicate, x, incidence)))
 
     def message(self, x_j: Tensor) -> Tensor:
         return x_j
+
+    def _sums_neighbours(self, edge_index: Adj, incidence: TriangleIncidence) -> bool:
+        """Whether :obj:`propagate` would do nothing but sum up the neighbours, for
+        which the incidence is faster: nobody has a say in it, or looks on.
+        """
+        return (
+            type(self).message is NCGNNConv.message
+            and type(self.aggr_module) is SumAggregation
+            and self.flow == 'source_to_target'
+            and self.decomposed_layers == 1
+            and not self.explain
+            and not (self._propagate_forward_pre_hooks or self._propagate_forward_hooks)
+            and not (self._message_forward_pre_hooks or self._message_forward_hooks)
+            and not (self._aggregate_forward_pre_hooks or self._aggregate_forward_hooks)
+            and not (self._edge_update_forward_pre_hooks or self._edge_update_forward_hooks)
+            and isinstance(edge_index, Tensor)
+            and not is_sparse(edge_index)
+            # On another device than the CPU, a look at the edges would wait for it.
+            and (
+                incidence.is_of(edge_index)
+                or (edge_index.device.type == 'cpu' and incidence.belongs_to(edge_index))
+            )
+        )
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}(nn={self.nn}, nn_communicate={self.nn_communicate})'

@@ -1,0 +1,82 @@
+"""Compiled kernels for the CPU, and the choice whether to use them.
+
+They need numba, which is imported when a kernel is first asked for. Whatever
+they compute, torch computes as well, on any device and in any dtype: kernels are
+faster, never different.
+"""
+
+import importlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+
+#: What :meth:`use` knows.
+CHOICES = ('auto', 'numba', 'torch')
+
+_choice = 'auto'
+
+
+@contextmanager
+def use(choice: str) -> Iterator[None]:
+    """Within this context, kernels are used as :meth:`select` says."""
+    before = _choice
+    select(choice)
+    try:
+        yield
+    finally:
+        select(before)
+
+
+def select(choice: str) -> None:
+    """Chooses what computes on the CPU.
+
+    Args:
+        choice: :obj:`"torch"` for torch alone; :obj:`"numba"` for kernels
+            wherever there is one; :obj:`"auto"` for the same, if numba can be
+            used.
+
+    Raises:
+        ValueError: If there is no such choice.
+        ImportError: If numba is asked for, and cannot be used.
+    """
+    global _choice  # noqa: PLW0603
+    if choice not in CHOICES:
+        raise ValueError(f"'kernel' is {choice!r}, but must be one of {', '.join(CHOICES)}")
+    if choice == 'numba' and (problem := _problem()) is not None:
+        raise ImportError(f"'kernel' is 'numba', but numba cannot be used: {problem}")
+    _choice = choice
+
+
+def enabled(*tensors: torch.Tensor) -> bool:
+    """Whether kernels are to be used on some tensors."""
+    if _choice == 'torch' or torch.compiler.is_compiling():
+        return False
+    if any(tensor.device.type != 'cpu' for tensor in tensors):
+        return False
+    return _available()
+
+
+@cache
+def _available() -> bool:
+    problem = _problem()
+    if problem is not None:
+        warnings.warn(
+            f'numba cannot be used ({problem}): NC-GNN runs on torch alone, which is slower on '
+            f"the CPU; with 'kernel: torch', this is not said",
+            stacklevel=2,
+        )
+    return problem is None
+
+
+@cache
+def _problem() -> str | None:
+    """Why kernels cannot be used, if so."""
+    try:
+        for module in ('rows', 'triangles'):
+            importlib.import_module(f'{__name__}.{module}')
+    except Exception as error:  # numba does not import, or does not compile
+        return f'{type(error).__name__}: {error}'
+    return None

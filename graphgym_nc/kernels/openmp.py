@@ -1,0 +1,137 @@
+"""Runs compiled kernels on the threads of torch's own OpenMP pool.
+
+Every runtime of its own would bring a pool of threads whose idle members spin
+on the cores that torch's need. So kernels here are plain compiled functions of
+one thread's share, and torch's OpenMP runtime (libgomp) calls them on all of
+its threads, as it calls torch's own: as many as :meth:`torch.set_num_threads`
+says, none after a fork, where torch has one thread as well.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+import torch
+from numba import carray, cfunc, njit, types
+from numba.extending import intrinsic
+from torch import Tensor
+
+# What a kernel gets: for each argument its address, rows and columns.
+_WORDS = 3
+_SIGNATURE = types.void(types.CPointer(types.int64))
+_BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def _load_runtime() -> Any:
+    """Torch's OpenMP runtime, if it is one that can be called from here."""
+    try:
+        library = ctypes.CDLL('libgomp.so.1', mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+        library.GOMP_parallel.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_uint] * 2
+        library.GOMP_parallel.restype = None
+    except (OSError, AttributeError):  # macOS, Windows, torch without OpenMP
+        return None
+    return library
+
+
+_runtime = _load_runtime()
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int)
+def _zero() -> int:
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int)
+def _one() -> int:
+    return 1
+
+
+for _name, _alone in (('omp_get_thread_num', _zero), ('omp_get_num_threads', _one)):
+    _function = _alone if _runtime is None else getattr(_runtime, _name)
+    llvmlite.binding.add_symbol(_name, ctypes.cast(_function, ctypes.c_void_p).value)
+
+thread_number = types.ExternalFunction('omp_get_thread_num', types.int32())
+thread_count = types.ExternalFunction('omp_get_num_threads', types.int32())
+
+
+def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
+    """A decorator of numba's that keeps what it compiles on disk, if there is
+    any place where it can.
+    """
+
+    def compile_(function: Callable[..., Any]) -> Any:
+        try:
+            return decorator(*args, cache=True, **options)(function)
+        except RuntimeError:  # no folder can be written to
+            return decorator(*args, **options)(function)
+
+    return compile_
+
+
+#: Decorates a kernel: a function of the packed arguments.
+kernel = cached(cfunc, _SIGNATURE, fastmath=True, error_model='numpy')
+
+
+def launch(body: Any, *args: Tensor | int, threads: int) -> None:
+    """Runs a kernel on several threads at once.
+
+    Args:
+        body: The kernel.
+        *args: Contiguous tensors on the CPU, of one or two dimensions, and
+            integers, as the kernel unpacks them.
+        threads: The number of threads; no more than torch has.
+    """
+    packed = np.zeros(_WORDS * len(args), dtype=np.int64)
+    for i, value in enumerate(args):
+        if isinstance(value, Tensor):
+            packed[_WORDS * i] = value.data_ptr()
+            packed[_WORDS * i + 1] = value.size(0)
+            packed[_WORDS * i + 2] = value.size(1) if value.dim() == 2 else 1
+        else:
+            packed[_WORDS * i] = value
+    if threads > 1 and _runtime is not None:
+        _runtime.GOMP_parallel(body.address, packed.ctypes.data, threads, 0)
+    else:
+        _BODY(body.address)(packed.ctypes.data)
+
+
+def threads_for(work: int, least: int = 1 << 16) -> int:
+    """How many threads some work is worth, given what one alone is for."""
+    return max(1, min(torch.get_num_threads(), work // least))
+
+
+@intrinsic
+def _pointer(context: Any, address: Any, dtype: Any) -> Any:
+    pointer = types.CPointer(dtype.dtype)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(pointer))
+
+    return pointer(address, dtype), codegen
+
+
+@njit(inline='always')
+def matrix(task: Any, i: int) -> Any:
+    """Argument :obj:`i` as a matrix of float32."""
+    return carray(_pointer(task[3 * i], np.float32), (task[3 * i + 1], task[3 * i + 2]))
+
+
+@njit(inline='always')
+def vector(task: Any, i: int) -> Any:
+    """Argument :obj:`i` as a vector of float32."""
+    return carray(_pointer(task[3 * i], np.float32), (task[3 * i + 1],))
+
+
+@njit(inline='always')
+def indices(task: Any, i: int) -> Any:
+    """Argument :obj:`i` as a vector of int32."""
+    return carray(_pointer(task[3 * i], np.int32), (task[3 * i + 1],))
+
+
+@njit(inline='always')
+def doubles(task: Any, i: int) -> Any:
+    """Argument :obj:`i` as a matrix of float64."""
+    return carray(_pointer(task[3 * i], np.float64), (task[3 * i + 1], task[3 * i + 2]))

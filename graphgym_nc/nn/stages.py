@@ -1,0 +1,71 @@
+"""Looks into a network, as far as it is made of torch's own layers."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+import torch_geometric.nn
+
+_LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
+
+
+class Stage(NamedTuple):
+    """A Linear layer and what follows it."""
+
+    linear: torch.nn.Linear
+    norm: torch.nn.BatchNorm1d | None
+    relu: bool
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether nothing follows."""
+        return self.norm is None and not self.relu
+
+    @property
+    def width(self) -> int:
+        return self.linear.weight.size(0)
+
+
+def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
+    """A network as stages, each of a Linear layer and perhaps BatchNorm and
+    ReLU; :obj:`None` if it is no such network.
+    """
+    stages: list[Stage] = []
+    for layer in layers:
+        if is_plain_linear(layer) and layer.weight.dtype == torch.float32:
+            stages.append(Stage(layer, None, False))
+        elif not stages or not is_plain(layer):
+            return None
+        elif type(layer) is torch.nn.BatchNorm1d and stages[-1].is_linear:
+            stages[-1] = stages[-1]._replace(norm=layer)
+        elif type(layer) is torch.nn.ReLU and not stages[-1].relu:
+            stages[-1] = stages[-1]._replace(relu=True)
+        else:
+            return None
+    return stages or None
+
+
+def flatten(nn: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """The layers of (nested) :class:`torch.nn.Sequential` modules."""
+    if type(nn) is torch.nn.Sequential and is_plain(nn):
+        for child in nn:
+            yield from flatten(child)
+    else:
+        yield nn
+
+
+def is_plain_linear(layer: torch.nn.Module) -> bool:
+    return type(layer) in _LINEAR and is_plain(layer)
+
+
+def is_plain(module: torch.nn.Module) -> bool:
+    """Whether a module does what its class says. Hooks (spectral norm, lazy
+    initialisation) and a :obj:`forward` of its own may do anything: such a
+    module is called as it is.
+    """
+    return 'forward' not in vars(module) and not (
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+    )

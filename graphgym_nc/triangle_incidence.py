@@ -1,0 +1,196 @@
+"""What a layer needs to know of the triangles of a batch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphgym_nc import kernels
+from graphgym_nc.fingerprint import still_belongs
+from graphgym_nc.incidence import Incidence
+from graphgym_nc.incidence_parts import parts_by_kernels, parts_by_torch
+
+
+@dataclass(frozen=True)
+class TriangleIncidence:
+    r"""Which edges lie opposite which nodes, in a form that is built once per
+    batch and shared by all layers.
+
+    Only edges that lie on a triangle appear. See
+    :meth:`~graphgym_nc.find_triangles` for what counts as a triangle.
+
+    *Twins* are nodes with the same closed neighbourhood, such as those of a
+    clique. What lies opposite to a node :math:`v` and to its twin :math:`w`
+    differs only in their own edges: with :math:`\mathbf{o}_v` the sum over the
+    former and :math:`\mathbf{s}_v` the sum over the latter,
+
+    .. math::
+        \mathbf{o}_w = \mathbf{o}_v + \mathbf{s}_v - \mathbf{s}_w.
+
+    So only the first of several twins has its edges listed, where that makes the
+    lists much shorter.
+
+    Attributes:
+        neighbours: Nodes times nodes: the sources of every node's edges, as
+            often as :obj:`edge_index` has them.
+        endpoints: Edges times nodes: the two ends of every edge.
+        opposite: Nodes times edges: the edges among a node's neighbours. With
+            :obj:`twins`, those of first twins only; and below, as many rows
+            again: every node's own edges.
+        twins: Nodes times nodes: the first of every node's twins;
+            :obj:`None` if they are not made use of.
+        weight: The number of triangles on every edge, *i.e.* of messages
+            that it sends, of shape :obj:`[num_edges]`.
+        messages: The number of triangles at every node, *i.e.* of messages that
+            it receives, of shape :obj:`[num_nodes]`.
+        edge_id: The edge that each column of the original :obj:`edge_index`
+            stands for, :obj:`num_edges` if it lies on no triangle, of shape
+            :obj:`[E]`.
+        num_messages: The number of all messages.
+        edge_index: The edges that all this was built from, of shape
+            :obj:`[2, E]`.
+    """
+
+    neighbours: Incidence
+    endpoints: Incidence
+    opposite: Incidence
+    twins: Incidence | None
+    weight: Tensor
+    messages: Tensor
+    edge_id: Tensor
+    num_messages: int
+    edge_index: Tensor
+
+    def __post_init__(self) -> None:
+        if self.edge_index.is_inference():  # which may change unseen
+            object.__setattr__(self, 'edge_index', self.edge_index.clone())
+        object.__setattr__(self, '_version', _version(self.edge_index))
+
+    @staticmethod
+    @torch.inference_mode(False)  # it may serve in training yet
+    def build(
+        edge_index: Tensor, num_nodes: int, triangle_index: Tensor | None = None
+    ) -> 'TriangleIncidence':
+        """Builds the incidence of a graph or batch of graphs.
+
+        Args:
+            edge_index: The edges, of shape :obj:`[2, E]`.
+            num_nodes: The number of nodes.
+            triangle_index: All triangles of the graph, each once, as
+                :meth:`~graphgym_nc.find_triangles` gives them; found here if
+                not given.
+
+        Raises:
+            ValueError: If :obj:`triangle_index` holds a triangle whose edges
+                are not in :obj:`edge_index`, or one twice.
+        """
+        if triangle_index is None and kernels.enabled(edge_index):
+            parts = parts_by_kernels(edge_index, num_nodes)
+        else:
+            parts = parts_by_torch(edge_index, num_nodes, triangle_index)
+        return TriangleIncidence(**parts, edge_index=edge_index)
+
+    @staticmethod
+    def from_data(data: Data) -> 'TriangleIncidence':
+        """Builds the incidence of a :class:`~torch_geometric.data.Data` or
+        :class:`~torch_geometric.data.Batch`.
+
+        An attached :obj:`triangle_index` is used only if it still belongs to
+        the edges (sampling and cutting graphs leaves it behind unchanged), and if
+        that is faster than finding the triangles, as kernels do.
+        """
+        if data.edge_index is None:
+            raise ValueError("the graph has no 'edge_index'")
+        attached = not kernels.enabled(data.edge_index) and still_belongs(data)
+        triangle_index = data.triangle_index if attached else None
+        return TriangleIncidence.build(data.edge_index, cast(int, data.num_nodes), triangle_index)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.messages.numel()
+
+    @property
+    def num_edges(self) -> int:
+        return self.weight.numel()
+
+    def is_of(self, edge_index: Tensor) -> bool:
+        """Whether this was built from this very tensor, unchanged since."""
+        unchanged = _version(self.edge_index) == vars(self)['_version']
+        return unchanged and edge_index is self.edge_index
+
+    def belongs_to(self, edge_index: Tensor) -> bool:
+        """Whether this was built from just these edges; waits for their device,
+        unless they are in the very same tensor.
+        """
+        if self.is_of(edge_index):
+            return True
+        unchanged = _version(self.edge_index) == vars(self)['_version']
+        return (
+            unchanged
+            and edge_index.device == self.edge_index.device
+            and torch.equal(edge_index, self.edge_index)
+        )
+
+    def sum_opposite(self, src: Tensor) -> Tensor:
+        """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges
+        opposite to every node.
+        """
+        out = self.opposite.row_sum(src)
+        if self.twins is None:
+            return out
+        out, own = out.split(self.num_nodes)
+        return self.twins.row_sum(out + own) - own
+
+    def gather_opposite(self, src: Tensor) -> Tensor:
+        """Sums :obj:`src`, of shape :obj:`[num_nodes, channels]`, over the nodes
+        opposite to every edge: the transpose of :meth:`sum_opposite`.
+        """
+        if self.twins is not None:
+            first = self.twins.transposed.row_sum(src)
+            src = torch.cat([first, first - src])
+        return self.opposite.transposed.row_sum(src)
+
+    def edge_mean(self, edge_attr: Tensor) -> Tensor:
+        """Averages edge features over the copies of every edge (usually its
+        two directions), into shape :obj:`[num_edges, channels]`.
+        """
+        if edge_attr.size(0) != self.edge_id.numel():
+            raise ValueError(
+                f"'edge_attr' has {edge_attr.size(0)} rows, but the graph has "
+                f'{self.edge_id.numel()} edges'
+            )
+        shape = (self.num_edges + 1, edge_attr.size(1))
+        total = edge_attr.new_zeros(shape).index_add(0, self.edge_id, edge_attr)
+        ones = edge_attr.new_ones(self.edge_id.numel())
+        copies = edge_attr.new_zeros(shape[0]).index_add(0, self.edge_id, ones)
+        return total[:-1] / copies[:-1, None]
+
+    def to(self, device: Any, non_blocking: bool = False) -> 'TriangleIncidence':
+        """Moves the incidence to a device."""
+        return self._map(lambda part: part.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> 'TriangleIncidence':
+        """Copies the incidence to pinned memory."""
+        return self._map(lambda part: part.pin_memory())
+
+    def _map(self, function: Callable[[Any], Any]) -> 'TriangleIncidence':
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return TriangleIncidence(
+            **{
+                name: function(value) if isinstance(value, (Tensor, Incidence)) else value
+                for name, value in values.items()
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f'{self.__class__.__name__}(num_nodes={self.num_nodes}, '
+            f'num_edges={self.num_edges}, num_triangles={self.num_messages // 3})'
+        )
+
+
+def _version(tensor: Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
