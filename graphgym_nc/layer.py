@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -106,26 +107,13 @@ def incidence_of(batch: Data) -> TriangleIncidence:
     and so do all epochs on a single graph, which GraphGym's loader collates
     anew every time.
     """
+    last: TriangleIncidence | None = getattr(_last, 'incidence', None)
     edge_index = batch.edge_index
-    if hasattr(_last, 'incidence'):
-        unchanged = _version(_last.edge_index) == _last.version
-        same_size = _last.incidence.num_nodes == batch.num_nodes
-        if unchanged and same_size and _equal(_last.edge_index, edge_index):
-            return _last.incidence
-    incidence = TriangleIncidence.from_data(batch)
-    if edge_index.is_inference():  # which may change unseen
-        edge_index = edge_index.clone()
-    _last.edge_index, _last.version = edge_index, _version(edge_index)
-    _last.incidence = incidence
-    return incidence
-
-
-def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
-
-
-def _equal(a: Tensor, b: Tensor) -> bool:
-    return a is b or (a.device == b.device and a.shape == b.shape and torch.equal(a, b))
+    if last is None or last.num_nodes != batch.num_nodes or not last.belongs_to(edge_index):
+        _last.incidence = TriangleIncidence.from_data(batch)
+    elif not last.is_of(edge_index):  # so that no other layer needs to compare them
+        _last.incidence = replace(last, edge_index=edge_index)
+    return _last.incidence
 
 
 def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:

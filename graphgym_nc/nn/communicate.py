@@ -65,9 +65,8 @@ def communicate(
 
     if per_node and edge_attr is None and len(layers) > 1 and is_plain_linear(layers[0]):
         weight, bias = _parameters(layers.pop(0))
-        z = incidence.endpoints.row_sum(F.linear(x, weight))
-        if bias is not None:
-            z = z + bias.to(z.dtype)
+        half = bias if bias is None else bias / 2  # of either end
+        z = incidence.endpoints.row_sum(F.linear(x, weight, half))
     else:
         z = incidence.endpoints.row_sum(x)
         if edge_attr is not None:
@@ -75,8 +74,10 @@ def communicate(
 
     last = layers.pop() if per_node and layers and is_plain_linear(layers[-1]) else None
     count = RowCount(incidence.weight, incidence.num_messages)
-    for layer in layers:
-        z = _call(layer, z, count)
+    for before, layer in zip([None, *layers], layers, strict=False):
+        # BatchNorm does not need its output again.
+        in_place = type(before) is torch.nn.BatchNorm1d and type(layer) is torch.nn.ReLU
+        z = z.relu_() if in_place and is_plain(layer) else _call(layer, z, count)
 
     # A node may have more messages than half precision can count.
     z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
@@ -96,8 +97,8 @@ def _kernels_serve(x: Tensor, incidence: TriangleIncidence) -> bool:
         x.dtype == torch.float32
         and incidence.endpoints.col.dtype == torch.int32
         and incidence.num_edges > 0
-        and not torch.is_autocast_enabled(x.device.type)
         and kernels.enabled(x)
+        and not torch.is_autocast_enabled('cpu')
     )
 
 

@@ -1,0 +1,60 @@
+"""Time and memory of functions, side by side."""
+
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from torch._C._profiler import _EventType
+from torch.profiler import ProfilerActivity, profile
+from tqdm import tqdm
+
+Function = Callable[[], object]
+
+
+def seconds(functions: Mapping[str, Function], repeat: int, what: str = '') -> dict[str, float]:
+    """The median time of functions that are called in turn, so that whatever else
+    the machine does, it does to all of them.
+
+    Args:
+        functions: The functions, by name.
+        repeat: How often to call each, after once to warm up.
+        what: What to show beside the progress bar.
+    """
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for i in tqdm(range(repeat + 1), what, leave=False, disable=None):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            if i > 0:
+                times[name].append(time.perf_counter() - start)
+    return {name: float(np.median(values)) for name, values in times.items()}
+
+
+def peak_bytes(function: Function) -> int:
+    """The most memory that the tensors a function makes take at any one time."""
+    function()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        function()
+    changes: list[tuple[int, int]] = []
+    events = list(profiler.profiler.kineto_results.experimental_event_tree())
+    while events:
+        event = events.pop()
+        events += event.children
+        if event.typed[0] == _EventType.Allocation:
+            changes.append((event.start_time_ns, event.typed[1].alloc_size))
+    total = np.cumsum([size for _, size in sorted(changes)])
+    return int(total.max(initial=0))
+
+
+def copy_bandwidth(size: int = 1 << 28) -> float:
+    """The bytes that the machine reads and writes in a second."""
+    source, target = torch.zeros(size // 4), torch.zeros(size // 4)
+    return 2 * size / seconds({'copy': lambda: target.copy_(source)}, 5)['copy']
+
+
+def matmul_flops(rows: int, width: int) -> float:
+    """The floating point operations per second of such a matrix product."""
+    x, weight, out = torch.randn(rows, width), torch.randn(width, width), torch.empty(rows, width)
+    time_ = seconds({'mm': lambda: torch.mm(x, weight, out=out)}, 5)['mm']
+    return 2 * rows * width * width / time_

@@ -1,0 +1,75 @@
+"""Draws what was measured."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use('Agg')
+import matplotlib.pyplot as plt
+
+Rows = Sequence[dict[str, Any]]
+
+
+def plot_ratios(rows: Rows, what: str, path: Path) -> None:
+    """Bars for every workload: what each layer takes, as a multiple of GIN's."""
+    skipped = {'workload', 'graphs', 'messages', f'GINConv {"ms" if what == "time" else "MB"}'}
+    names = [name for name in rows[0] if name not in skipped]
+    names += [n for row in rows for n in row if n not in skipped and n not in names]
+    figure, axis = plt.subplots(figsize=(1.6 + 1.3 * len(rows), 4.2), layout='constrained')
+    width = 0.8 / len(names)
+    for i, name in enumerate(dict.fromkeys(names)):
+        values = [row.get(name, np.nan) for row in rows]
+        place = np.arange(len(rows)) + (i + 0.5) * width - 0.4
+        bars = axis.bar(place, values, width, label=name)
+        axis.bar_label(bars, [f'{v:.1f}' if v < 100 else f'{v:.0f}' for v in values], fontsize=7)
+    axis.axhline(1, color='black', linewidth=0.8)
+    axis.set_yscale('log')
+    axis.set_ylabel(f"{what}, as a multiple of PyG's GINConv")
+    axis.set_xticks(range(len(rows)), [row['workload'] for row in rows])
+    axis.legend(fontsize=8, ncols=4, loc='upper center', bbox_to_anchor=(0.5, 1.14))
+    _save(figure, path)
+
+
+def plot_scaling(rows: Rows, path: Path) -> None:
+    """Time and memory against the number of messages, on log axes."""
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout='constrained')
+    for axis, unit in zip(axes, ('ms', 'MB'), strict=True):
+        columns = dict.fromkeys(name for row in rows for name in row if name.endswith(f', {unit}'))
+        for column in columns:
+            known = [row for row in rows if column in row]
+            axis.plot(
+                [row['messages'] for row in known],
+                [row[column] for row in known],
+                'o-',
+                label=column.removesuffix(f', {unit}'),
+                markersize=3,
+            )
+        axis.set(xscale='log', yscale='log', xlabel='messages', ylabel=unit)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=8)
+    axes[0].set_title('forward and backward, time')
+    axes[1].set_title('peak memory')
+    _save(figure, path)
+
+
+def plot_shares(rows: Rows, parts: Sequence[str], path: Path) -> None:
+    """Stacked bars: where the time of a run goes."""
+    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.6 * len(rows)), layout='constrained')
+    left = np.zeros(len(rows))
+    for part in parts:
+        values = np.array([row[part] for row in rows])
+        axis.barh([row['run'] for row in rows], values, left=left, label=part)
+        left += values
+    axis.set_xlabel('share of the epoch, %')
+    axis.invert_yaxis()
+    axis.legend(fontsize=8, ncols=len(parts), loc='upper center', bbox_to_anchor=(0.5, 1.25))
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
