@@ -39,6 +39,15 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     # Whether epsilon is learned
     cfg.nc.train_eps = True
 
+    # What computes on the CPU: 'torch', 'numba' (compiled kernels, wherever there
+    # is one), or 'auto', which is the same if numba can be used
+    cfg.nc.kernel = 'auto'
+
+    # How much memory the triangles of a data set may take (in MB) to be found
+    # but once, before the first epoch; else they are found for every batch. 0 for
+    # never
+    cfg.nc.triangle_store_mb = 512
+
     # ----------------------------------------------------------------------- #
     # Data: PATTERN and CLUSTER
     # ----------------------------------------------------------------------- #

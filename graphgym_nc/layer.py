@@ -16,6 +16,7 @@ from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
 from typing_extensions import Self
 
+from graphgym_nc import kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.registry import register_once
 from graphgym_nc.triangle_incidence import TriangleIncidence
@@ -110,10 +111,18 @@ def incidence_of(batch: Data) -> TriangleIncidence:
     last: TriangleIncidence | None = getattr(_last, 'incidence', None)
     edge_index = batch.edge_index
     if last is None or last.num_nodes != batch.num_nodes or not last.belongs_to(edge_index):
-        _last.incidence = TriangleIncidence.from_data(batch)
+        _last.incidence = _attached(batch) or TriangleIncidence.from_data(batch)
     elif not last.is_of(edge_index):  # so that no other layer needs to compare them
         _last.incidence = replace(last, edge_index=edge_index)
     return _last.incidence
+
+
+def _attached(batch: Data) -> TriangleIncidence | None:
+    """What the loader has found, if it still belongs to the batch."""
+    incidence = batch.get('triangle_incidence')
+    if incidence is None or not incidence.belongs_to(batch.edge_index):
+        return None
+    return replace(incidence, edge_index=batch.edge_index)
 
 
 def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
@@ -123,6 +132,10 @@ def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
 
 
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
+    try:
+        kernels.select(cfg.nc.kernel)
+    except ImportError as error:
+        raise ConfigError(f"'nc.kernel': {error}") from error
     nn_communicate = _mlp(layer_config, layer_config.dim_in)
     return {**_gin_arguments(layer_config), 'nn_communicate': nn_communicate}
 

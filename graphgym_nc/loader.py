@@ -16,11 +16,14 @@ from torch_geometric.graphgym.loader import create_dataset, get_loader
 from torch_geometric.loader import DataLoader
 from torch_geometric.utils import index_to_mask
 
+from graphgym_nc import kernels
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.datasets import TriangleCounting, load_sbm
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
 from graphgym_nc.transforms import AddTriangles
+from graphgym_nc.triangle_loader import TriangleLoader
+from graphgym_nc.triangle_store import TriangleStore
 from graphgym_nc.validation import ConfigError, check_choice
 
 _PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -83,8 +86,9 @@ class DataModule(pl.LightningDataModule):
         self._parts = split_dataset(self.dataset)
         _set_dimensions(self._parts[0][0])
         cfg.share.num_splits = len(self._parts)
+        store = find_triangles_once(self.dataset)
         self.loaders = [
-            _loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, shuffle=i == 0)
+            _loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
             for i, part in enumerate(self._parts)
         ]
 
@@ -206,7 +210,34 @@ def _set_dimensions(data: Data) -> None:
         cfg.dataset.edge_dim = data.num_edge_features
 
 
-def _loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
+def uses_triangles() -> bool:
+    """Whether the configured layers do."""
+    return cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv')
+
+
+def find_triangles_once(dataset: InMemoryDataset) -> TriangleStore | None:
+    """The triangles of all graphs, if they are needed, many times, and do not take
+    too much memory.
+    """
+    data, slices = dataset._data, dataset.slices
+    if not uses_triangles() or slices is None or 'edge_index' not in slices or len(dataset) == 1:
+        return None
+    sizes = data.num_nodes if isinstance(data.num_nodes, list) else None
+    nodes = slices['x'] if 'x' in slices else torch.tensor([0, *(sizes or [])]).cumsum(0)
+    if nodes.numel() != slices['edge_index'].numel():
+        return None
+    kernels.select(cfg.nc.kernel)
+    store = TriangleStore.build(
+        data.edge_index, slices['edge_index'], nodes, cfg.nc.triangle_store_mb << 20
+    )
+    if store is not None:
+        logging.info('Triangles of all graphs found once: %s', store.incidence)
+    return store
+
+
+def _loader(
+    dataset: InMemoryDataset, sampler: str, shuffle: bool, store: TriangleStore | None = None
+) -> Any:
     if sampler != 'full_batch' and len(dataset) == 1:
         try:
             loader = get_loader(dataset, sampler, cfg.train.batch_size, shuffle)
@@ -217,11 +248,13 @@ def _loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
             ) from error
         loader.pin_memory = torch.cuda.is_available()
         return loader
-    return DataLoader(
-        dataset,
-        batch_size=cfg.train.batch_size,
-        shuffle=shuffle,
-        num_workers=cfg.num_workers,
-        pin_memory=torch.cuda.is_available(),
-        persistent_workers=cfg.num_workers > 0,
-    )
+    options = {
+        'batch_size': cfg.train.batch_size,
+        'shuffle': shuffle,
+        'num_workers': cfg.num_workers,
+        'pin_memory': torch.cuda.is_available(),
+        'persistent_workers': cfg.num_workers > 0,
+    }
+    if store is not None or (cfg.num_workers > 0 and uses_triangles()):
+        return TriangleLoader(dataset, store, **options)
+    return DataLoader(dataset, **options)

@@ -18,6 +18,7 @@ from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.agg import SPLITS, AggError, agg_runs
+from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.check import check
 from graphgym_nc.evaluate import evaluate
 from graphgym_nc.fingerprint import data_fingerprint
@@ -89,6 +90,7 @@ def load_config(args: argparse.Namespace) -> None:
     except ValueError as error:
         raise ConfigError(f"'{args.cfg_file}': {error}") from error
     check_cfg(cfg)
+    keep_freed_memory()
     torch.set_num_threads(min(cfg.num_threads, os.cpu_count() or 1))
 
 

@@ -13,6 +13,7 @@ from torch_geometric.graphgym.config import set_cfg
 from torch_geometric.graphgym.logger import infer_task
 from yacs.config import CfgNode
 
+from graphgym_nc import kernels
 from graphgym_nc.agg import less_is_better
 
 # Keys of GraphGym that neither it nor this package reads.
@@ -57,6 +58,9 @@ def check_nc(cfg: CfgNode) -> None:
     scale = nc.communicate_scale
     _check(math.isfinite(scale) and scale > 0, 'nc.communicate_scale', scale, 'a positive number')
     _check(math.isfinite(nc.eps), 'nc.eps', nc.eps, 'a finite number')
+    check_choice('nc.kernel', nc.kernel, kernels.CHOICES)
+    megabytes = nc.triangle_store_mb
+    _check(megabytes >= 0, 'nc.triangle_store_mb', megabytes, 'an integer from 0')
     check_choice('nc.sbm_source', nc.sbm_source, SBM_SOURCES)
     sizes = nc.sbm_graphs
     valid = len(sizes) in (0, 3) and all(isinstance(n, int) and n >= 1 for n in sizes)

@@ -11,8 +11,8 @@ Without a name, the first three. Tables on the screen and, with plots, in --out.
 
 import argparse
 import json
+import math
 import platform
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,11 +123,11 @@ MEASURES: dict[str, Callable[[argparse.Namespace], Rows]] = {
 def rounded(rows: Rows) -> pd.DataFrame:
     def text(value: Any) -> str:
         if isinstance(value, float):
-            return '-' if value != value else f'{value:.3g}' if value < 10 else f'{value:,.0f}'
+            return '-' if math.isnan(value) else f'{value:.3g}' if value < 10 else f'{value:,.0f}'
         return f'{value:,}' if isinstance(value, int) else str(value)
 
     return pd.DataFrame(rows).map(text)
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    main()

@@ -1,7 +1,7 @@
 """One layer, forward and backward."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -50,7 +50,7 @@ class FastGINConv(GINConv):
 class Contestants:
     """Layers with the same weights, as functions that run forward and backward."""
 
-    functions: dict[str, Callable[[], None]]
+    functions: Mapping[str, Callable[[], None]]
     incidence: TriangleIncidence
 
     @staticmethod

@@ -29,7 +29,7 @@ class _Attach(pl.Callback):
         self.profiler = profiler
 
     def on_fit_start(self, trainer: pl.Trainer, *_: Any) -> None:
-        trainer.profiler = self.profiler
+        trainer.profiler = self.profiler  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -42,11 +42,11 @@ def _timed_listing(times: list[float]) -> Iterator[None]:
         times.append(time.perf_counter() - start)
         return result
 
-    TriangleIncidence.build = staticmethod(build)  # type: ignore[method-assign]
+    TriangleIncidence.build = build  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        TriangleIncidence.build = staticmethod(original)  # type: ignore[method-assign]
+        TriangleIncidence.build = original  # type: ignore[method-assign]
 
 
 def measure_run(config: Path, options: Sequence[str]) -> dict[str, Any]:
@@ -60,7 +60,8 @@ def measure_run(config: Path, options: Sequence[str]) -> dict[str, Any]:
         datamodule = DataModule()
         model = create_model()
         cfg.params = params_count(model)
-        profiler, listing = SimpleProfiler(), []
+        profiler = SimpleProfiler()
+        listing: list[float] = []
         with _timed_listing(listing):
             train(model, datamodule, extra_callbacks=[_Attach(profiler)])
     durations: dict[str, float] = defaultdict(float)

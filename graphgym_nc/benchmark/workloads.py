@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -16,7 +17,8 @@ from graphgym_nc.datasets.sbm import GeneratedSBM
 
 _BATCH_SIZE = 32
 
-Draw = Callable[[np.random.Generator], nx.Graph]
+Graph: TypeAlias = 'nx.Graph[Any]'
+Draw: TypeAlias = Callable[[np.random.Generator], Graph]
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,11 @@ class Workload:
         return torch.randn(self.data.num_nodes, self.channels, generator=generator)
 
 
-def _molecule(rng: np.random.Generator) -> nx.Graph:
+def _molecule(rng: np.random.Generator) -> Graph:
     """Rings of six, in a row, with tails: MUTAG and NCI1 have next to no
     triangles.
     """
-    graph = nx.Graph()
+    graph: Graph = nx.Graph()
     for ring in range(int(rng.integers(2, 5))):
         nx.add_cycle(graph, range(6 * ring, 6 * ring + 6))
         graph.add_edge(6 * ring, max(6 * ring - 3, 0) or 3)
@@ -53,7 +55,7 @@ def _molecule(rng: np.random.Generator) -> nx.Graph:
     return graph
 
 
-def _protein(rng: np.random.Generator) -> nx.Graph:
+def _protein(rng: np.random.Generator) -> Graph:
     """About 39 nodes of degree four, many of them in triangles."""
     nodes = int(rng.integers(15, 63))
     return nx.watts_strogatz_graph(nodes, 4, 0.35, seed=int(rng.integers(1 << 31)))
@@ -62,8 +64,9 @@ def _protein(rng: np.random.Generator) -> nx.Graph:
 def _ego_network(cliques: int, size: int) -> Draw:
     """Everyone who worked with one person, in some groups: unions of cliques."""
 
-    def draw(rng: np.random.Generator) -> nx.Graph:
-        graph, people = nx.Graph(), 1
+    def draw(rng: np.random.Generator) -> Graph:
+        graph: Graph = nx.Graph()
+        people = 1
         for _ in range(int(rng.integers(1, 2 * cliques))):
             members = int(rng.integers(2, 2 * size))
             group = [0, *range(people, people + members)]

@@ -126,6 +126,20 @@ def group(key: Array, value: Array, rowptr: Array, grouped: Array) -> None:
 
 
 @compiled
+def copy_shifted(
+    source: Array, begin: Array, end: Array, shift: Array, border: int, beyond: Array, out: Array
+) -> None:
+    """Copies ranges one after the other, and adds :obj:`shift` to the values in
+    each, or :obj:`beyond` to those from :obj:`border` on.
+    """
+    at = 0
+    for k in range(begin.size):
+        for i in range(begin[k], end[k]):
+            out[at] = source[i] + (shift[k] if source[i] < border else beyond[k])
+            at += 1
+
+
+@compiled
 def blocks(edges: Array, num_nodes: int) -> Array:
     """Where every block begins: its first node and edge, of shape
     :obj:`[blocks + 1, 2]`.

@@ -1,7 +1,7 @@
 """Looks into a network, as far as it is made of torch's own layers."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 import torch_geometric.nn
@@ -33,7 +33,7 @@ def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
     stages: list[Stage] = []
     for layer in layers:
         if is_plain_linear(layer) and layer.weight.dtype == torch.float32:
-            stages.append(Stage(layer, None, False))
+            stages.append(Stage(cast(torch.nn.Linear, layer), None, False))
         elif not stages or not is_plain(layer):
             return None
         elif type(layer) is torch.nn.BatchNorm1d and stages[-1].is_linear:
