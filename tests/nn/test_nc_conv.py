@@ -296,9 +296,9 @@ def test_no_host_synchronisation_on_the_meta_device(name, training):
 @pytest.mark.parametrize('name', ['paper', 'plain', 'opaque'])
 def test_compile(name):
     torch.manual_seed(0)
-    edge_index, x = dense_graph(20), torch.randn(20, D, requires_grad=True)
+    edge_index, x = dense_graph(20), torch.randn(20, D, requires_grad=True, dtype=torch.double)
     incidence = TriangleIncidence.build(edge_index, 20)
-    conv = NCGNNConv(paper_mlp(), NETWORKS[name]())
+    conv = NCGNNConv(paper_mlp(), NETWORKS[name]()).double()
     expected_conv = copy.deepcopy(conv)
     compiled = torch.compile(conv, backend='aot_eager')
     for _ in range(2):

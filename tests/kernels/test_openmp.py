@@ -1,0 +1,98 @@
+import itertools
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from numba import carray
+
+from graphgym_nc.kernels.openmp import (
+    doubles,
+    kernel,
+    launch,
+    matrix,
+    thread_count,
+    thread_number,
+    threads_for,
+    vector,
+)
+
+
+@kernel
+def scaled_sums(args):
+    """x [n, p], scale [p], factor, out [n, p], sums [threads, 1]"""
+    task = carray(args, (15,))
+    x, scale, factor, out = matrix(task, 0), vector(task, 1), task[6], matrix(task, 3)
+    thread, threads = thread_number(), thread_count()
+    sums = doubles(task, 4)[thread]
+    for i in range(x.shape[0] * thread // threads, x.shape[0] * (thread + 1) // threads):
+        for j in range(x.shape[1]):
+            out[i, j] = x[i, j] * scale[j] * factor
+            sums[0] += x[i, j]
+
+
+def run(threads: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    x, scale = torch.arange(21.0).view(7, 3), torch.tensor([1.0, 2.0, 3.0])
+    out, sums = torch.empty_like(x), torch.zeros(threads, 1, dtype=torch.double)
+    launch(scaled_sums, x, scale, 5, out, sums, threads=threads)
+    assert torch.equal(out, x * scale * 5)
+    assert sums.sum() == x.sum() == 210
+    return x, out, sums
+
+
+@pytest.mark.parametrize('threads', [1, 2, 3])
+def test_every_thread_does_its_share(threads):
+    x, _, sums = run(threads)
+    cuts = [7 * i // threads for i in range(threads + 1)]
+    shares = [x[a:b].sum() for a, b in itertools.pairwise(cuts)]
+    # Without torch's OpenMP runtime, one thread does all.
+    assert sums.flatten().tolist() in ([float(s) for s in shares], [210.0] + [0.0] * (threads - 1))
+
+
+def in_child(queue):
+    torch.set_num_threads(1)  # as in a worker of torch's loaders
+    run(threads_for(1 << 20))
+    queue.put('done')
+
+
+def test_in_a_forked_process():
+    run(2)
+    context = multiprocessing.get_context('fork')
+    queue = context.Queue()
+    process = context.Process(target=in_child, args=(queue,))
+    process.start()
+    assert queue.get(timeout=60) == 'done'
+    process.join()
+
+
+def test_threads_for(monkeypatch):
+    monkeypatch.setattr(torch, 'get_num_threads', lambda: 4)
+    assert [threads_for(n, least=10) for n in (0, 9, 19, 20, 39, 1000)] == [1, 1, 1, 2, 3, 4]
+
+
+def test_where_nothing_can_be_written(tmp_path: Path):
+    # A file in place of the folder of a cache, beside the code and at home.
+    (tmp_path / '__pycache__').touch()
+    (tmp_path / 'module.py').write_text(
+        'from numba import njit\n'
+        'from graphgym_nc.kernels.openmp import cached\n\n'
+        '@cached(njit)\n'
+        'def double(x):\n'
+        '    return 2 * x\n\n'
+        'print(double(21), type(double._cache).__name__)\n'
+    )
+    home = tmp_path / '__pycache__' / 'home'
+    environment = {**os.environ, 'HOME': str(home), 'XDG_CACHE_HOME': str(home)}
+    environment.pop('NUMBA_CACHE_DIR', None)
+    result = subprocess.run(
+        [sys.executable, '-W', 'ignore', 'module.py'],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.split() == ['42', 'NullCache']

@@ -1,0 +1,205 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
+from torch_geometric.nn import Linear as PygLinear
+
+from graphgym_nc import TriangleIncidence, kernels
+from graphgym_nc.nn import NCGNNConv, NCGNNEConv
+from graphgym_nc.nn.fused import communicate_fused
+from graphgym_nc.nn.stages import as_stages, flatten
+from tests.kernels.test_triangles import cliques
+from tests.nn.test_nc_conv import Hooked, paper_mlp, state
+from tests.reference import dense_graph, graphs, naive_conv
+
+D = 4
+
+NETWORKS = {
+    'paper': paper_mlp,
+    'plain': lambda: Sequential(Linear(D, 6), ReLU(), Linear(6, D)),
+    'no bias': lambda: Sequential(Linear(D, 9, bias=False), ReLU(), Linear(9, D, bias=False)),
+    'one linear': lambda: Linear(D, D),
+    'one stage': lambda: Sequential(Linear(D, D), BatchNorm1d(D), ReLU()),
+    'no relu': lambda: Sequential(Linear(D, 8), BatchNorm1d(8), Linear(8, D), BatchNorm1d(D)),
+    'three': lambda: Sequential(*paper_mlp(D, 7), PygLinear(7, D), ReLU()),
+    'no affine': lambda: Sequential(Linear(D, D), BatchNorm1d(D, affine=False), ReLU()),
+    'no statistics': lambda: Sequential(Linear(D, D), BatchNorm1d(D, track_running_stats=False)),
+    'cumulative': lambda: Sequential(Linear(D, D), BatchNorm1d(D, momentum=None), ReLU()),
+}
+
+GRAPHS = {
+    'few edges on triangles': (dense_graph(12, 0.3), 12),
+    'many': (dense_graph(12, 0.8), 12),
+    'twins': (cliques(7, 5), 12),
+}
+
+
+def error(tensors, expected):
+    return max(
+        float((a.double() - b).norm() / (1 + b.double().norm()))
+        for a, b in zip(tensors, expected, strict=True)
+    )
+
+
+def assert_fused_equals_naive(conv, edge_index, num_nodes, edge_dim=None):
+    """In float32, as near to the float64 reference as that allows."""
+    stages = as_stages(list(flatten(conv.nn_communicate)))
+    assert stages is not None
+    reference = copy.deepcopy(conv).double()
+    inputs = [torch.randn(num_nodes, D, requires_grad=True)]
+    if edge_dim is not None:
+        inputs.append(torch.randn(edge_index.size(1), edge_dim, requires_grad=True))
+    exact = [tensor.detach().double().requires_grad_() for tensor in inputs]
+    for training in (True, True, False):
+        conv.train(training)
+        reference.train(training)
+        x, *edge_attr = inputs
+        ours = state(conv, x, conv(x, edge_index, *edge_attr), inputs)
+        x, *edge_attr = exact
+        theirs = state(reference, x, naive_conv(reference, x, edge_index, *edge_attr), exact)
+        assert error(ours, theirs) < 2e-5
+
+
+@pytest.mark.parametrize('graph', GRAPHS)
+@pytest.mark.parametrize('name', NETWORKS)
+def test_equals_naive_reference(name, graph):
+    torch.manual_seed(1)
+    conv = NCGNNConv(Sequential(Linear(D, 5), ReLU()), NETWORKS[name](), eps=0.3)
+    assert_fused_equals_naive(conv, *GRAPHS[graph])
+
+
+@pytest.mark.parametrize('name', ['paper', 'plain'])
+def test_edge_features(name):
+    torch.manual_seed(1)
+    conv = NCGNNEConv(Sequential(Linear(D, 5), ReLU()), NETWORKS[name](), edge_dim=3)
+    assert_fused_equals_naive(conv, dense_graph(12, 0.8), 12, edge_dim=3)
+
+
+@settings(max_examples=30)
+@given(graphs(min_nodes=3))
+def test_equals_naive_reference_on_any_graph(graph):
+    torch.manual_seed(0)
+    # BatchNorm over a few messages that are nearly equal has no stable gradient.
+    mlp2 = Sequential(Linear(D, D), ReLU(), Linear(D, D), ReLU())
+    assert_fused_equals_naive(NCGNNConv(Sequential(Linear(D, D)), mlp2), *graph)
+
+
+@pytest.mark.parametrize('threads', [1, 2])
+def test_many_rows_on_several_threads(threads):
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(120, 0.6), torch.randn(120, 30)
+    conv = NCGNNConv(Sequential(), paper_mlp(30, 30))
+    other = copy.deepcopy(conv).double()
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        found = state(conv, x, conv(x, edge_index), [])
+    finally:
+        torch.set_num_threads(before)
+    assert error(found, state(other, x, other(x.double(), edge_index), [])) < 1e-5
+
+
+def test_statistics_of_equal_messages():
+    # Constant features: no variance at all, which must not become negative.
+    conv = NCGNNConv(Sequential(), paper_mlp())
+    x, edge_index = torch.full((12, D), 1e3), dense_graph(12, 0.8)
+    out = conv(x, edge_index)
+    assert out.isfinite().all()
+    assert conv.nn_communicate[1].running_var.tolist() == pytest.approx([0.9] * D)
+
+
+def test_statistics_far_from_zero():
+    torch.manual_seed(0)
+    conv = NCGNNConv(Sequential(), Sequential(Linear(D, D), BatchNorm1d(D, momentum=1.0)))
+    exact = copy.deepcopy(conv).double()
+    x, edge_index = 1e3 + torch.randn(60, D), dense_graph(60, 0.5)
+    conv(x, edge_index)
+    exact(x.double(), edge_index)
+    torch.testing.assert_close(
+        conv.nn_communicate[1].running_var.double(), exact.nn_communicate[1].running_var,
+        rtol=1e-3, atol=0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('name', NETWORKS)
+def test_double_backward(name):
+    torch.manual_seed(0)
+    conv = NCGNNConv(Sequential(Linear(D, D)), NETWORKS[name]())
+    edge_index, num_nodes = GRAPHS['many']
+
+    def penalty(conv, x):
+        (grad,) = torch.autograd.grad(conv(x, edge_index).square().sum(), x, create_graph=True)
+        return torch.autograd.grad(grad.square().sum(), [x, *conv.parameters()], allow_unused=True)
+
+    x = torch.randn(num_nodes, D, requires_grad=True)
+    exact = copy.deepcopy(conv).double()
+    ours = penalty(conv, x)
+    theirs = penalty(exact, x.detach().double().requires_grad_())
+    largest = max(tensor.norm() for tensor in theirs if tensor is not None)
+    for a, b in zip(ours, theirs, strict=True):
+        zero = torch.zeros((), dtype=torch.double)
+        difference = (zero if a is None else a.double()) - (zero if b is None else b)
+        assert difference.norm() < 1e-5 * largest
+
+
+@pytest.mark.parametrize(
+    'network',
+    [
+        Sequential(ReLU(), Linear(D, D)),
+        Sequential(Linear(D, D), torch.nn.Tanh()),
+        Sequential(Linear(D, D), ReLU(), BatchNorm1d(D)),
+        Sequential(Hooked()),
+        Sequential(Linear(D, D), torch.nn.SyncBatchNorm(D)),
+        Linear(D, D).double(),
+        Sequential(),
+    ],
+)
+def test_networks_that_are_not_made_of_stages(network):
+    assert as_stages(list(flatten(network))) is None
+
+
+def test_what_kernels_are_used_for(monkeypatch):
+    called = []
+
+    def spy(*args):
+        called.append(True)
+        return communicate_fused(*args)
+
+    monkeypatch.setattr('graphgym_nc.nn.fused.communicate_fused', spy)
+    edge_index, num_nodes = GRAPHS['many']
+    incidence = TriangleIncidence.build(edge_index, num_nodes)
+    conv, x = NCGNNConv(Sequential(), paper_mlp()), torch.randn(num_nodes, D)
+
+    def uses_kernels(x, incidence=incidence):
+        called.clear()
+        copy.deepcopy(conv).to(x.dtype)(x, edge_index, incidence)
+        return bool(called)
+
+    assert uses_kernels(x)
+    assert not uses_kernels(x.double())
+    with kernels.use('torch'):
+        assert not uses_kernels(x)
+    with torch.autocast('cpu'):
+        assert not uses_kernels(x)
+    none = TriangleIncidence.build(edge_index[:, :0], num_nodes)
+    assert not uses_kernels(x, none)
+
+
+def test_keeps_two_rows_for_every_edge():
+    num_nodes, channels = 100, 24
+    edge_index = dense_graph(num_nodes, 0.5)
+    incidence = TriangleIncidence.build(edge_index, num_nodes)
+    conv = NCGNNConv(Sequential(), paper_mlp(channels, channels))
+    row_bytes = incidence.num_edges * channels * 4
+    kept = {}
+
+    def pack(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        conv(torch.randn(num_nodes, channels, requires_grad=True), edge_index, incidence)
+    assert sorted(kept.values())[-2:] == [row_bytes, row_bytes]
+    assert sum(size >= row_bytes for size in kept.values()) == 2
