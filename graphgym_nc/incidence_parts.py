@@ -106,7 +106,7 @@ def parts_by_torch(
 
 
 def _group(key: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    from graphgym_nc.kernels import triangles as kernel
+    from graphgym_nc.kernels import graphs as kernel
 
     rowptr, grouped = key.new_empty(size + 1), torch.empty_like(value)
     kernel.group(key.numpy(), value.numpy(), rowptr.numpy(), grouped.numpy())
@@ -114,7 +114,7 @@ def _group(key: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 
 def _with_transpose(rowptr: Tensor, col: Tensor, num_cols: int) -> Incidence:
-    from graphgym_nc.kernels import triangles as kernel
+    from graphgym_nc.kernels import graphs as kernel
 
     rowptr_t, col_t = rowptr.new_empty(num_cols + 1), torch.empty_like(col)
     kernel.transpose(rowptr.numpy(), col.numpy(), rowptr_t.numpy(), col_t.numpy())

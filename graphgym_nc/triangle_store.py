@@ -166,7 +166,7 @@ def _copy(
     """Copies ranges of an array, and adds :obj:`shift` to the values in each, or
     :obj:`beyond` to those from :obj:`border` on.
     """
-    from graphgym_nc.kernels.triangles import copy_shifted
+    from graphgym_nc.kernels.graphs import copy_shifted
 
     shift = np.zeros_like(ranges.begin) if shift is None else shift
     out = np.empty(ranges.size, source.dtype)

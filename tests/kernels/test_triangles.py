@@ -7,14 +7,15 @@ import torch
 from hypothesis import given
 
 from graphgym_nc import TriangleIncidence, find_triangles, kernels
-from graphgym_nc.kernels import triangles as kernel
+from graphgym_nc.kernels import graphs as graph_kernel
+from graphgym_nc.kernels import listing as kernel
 from tests.incidences import assert_same, opposite
 from tests.reference import graphs, naive_messages, neighbours
 
 
 def simple(edge_index, num_nodes, dtype=np.int32):
     edge_id = np.empty(edge_index.size(1), dtype)
-    return kernel.simple_edges(edge_index.numpy(), num_nodes, edge_id), edge_id
+    return graph_kernel.simple_edges(edge_index.numpy(), num_nodes, edge_id), edge_id
 
 
 def brute_force(edge_index, num_nodes):
@@ -37,7 +38,7 @@ def test_simple_edges(graph):
 @given(graphs())
 def test_blocks_are_never_left(graph):
     edges, _ = simple(*graph)
-    begin = kernel.blocks(edges, graph[1])
+    begin = graph_kernel.blocks(edges, graph[1])
     assert begin[0].tolist() == [0, 0]
     assert begin[-1].tolist() == [graph[1], edges.shape[1]]
     for (first, start), (last, stop) in itertools.pairwise(begin):
@@ -56,7 +57,7 @@ def test_bitsets_and_forward_lists_agree_with_brute_force(graph, dtype):
     expected = [[v for v in nodes if keep[v]] for nodes in expected]
     counts = [len(nodes) for nodes in expected]
 
-    begin = kernel.blocks(edges, num_nodes)
+    begin = graph_kernel.blocks(edges, num_nodes)
     bits = np.empty(kernel.bitset_size(begin), np.uint64)
     by_bits, by_lists = np.zeros((2, edges.shape[1]), dtype)
     kernel.count(edges, begin, keep, bits, by_bits)
@@ -83,7 +84,7 @@ def test_both_kinds_of_blocks_in_one_graph():
     graph = large_graph()
     edge_index = torch.tensor(list(graph.edges)).t()
     edges, _ = simple(edge_index, 3200)
-    begin = kernel.blocks(edges, 3200)
+    begin = graph_kernel.blocks(edges, 3200)
     sizes = np.diff(begin, axis=0)
     assert [kernel._bits_pay(*size) for size in sizes[sizes[:, 0] > 1]] == [False, True]
     found = find_triangles(edge_index, 3200)

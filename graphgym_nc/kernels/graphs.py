@@ -1,0 +1,139 @@
+"""Graphs and sparse matrices, on the CPU.
+
+A simple graph has edges :math:`(u, v)` with :math:`u < v`, each once, in
+lexicographic order, numbered as they come. A *block* is a range of consecutive
+nodes that no edge leaves, such as a graph of a batch.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from graphgym_nc.kernels.openmp import cached
+
+Array = NDArray[Any]
+
+compiled = cached(njit, nogil=True)
+
+
+@compiled
+def simple_edges(edge_index: Array, num_nodes: int, edge_id: Array) -> Array:
+    """The simple graph behind :obj:`edge_index`.
+
+    Args:
+        edge_index: Any edges, of shape :obj:`[2, E]`.
+        num_nodes: The number of nodes.
+        edge_id: Takes the edge that every column stands for, :obj:`-1` for a
+            loop, of shape :obj:`[E]`.
+
+    Returns:
+        The edges, of shape :obj:`[2, m]`.
+    """
+    columns = edge_index.shape[1]
+    by_high = np.zeros(num_nodes + 1, np.int64)
+    by_low = np.zeros(num_nodes + 1, np.int64)
+    for i in range(columns):
+        a, b = edge_index[0, i], edge_index[1, i]
+        if a != b:
+            by_high[max(a, b) + 1] += 1
+            by_low[min(a, b) + 1] += 1
+    for node in range(num_nodes):
+        by_high[node + 1] += by_high[node]
+        by_low[node + 1] += by_low[node]
+    total = by_high[num_nodes]
+
+    # Two stable counting sorts: by the higher end, then by the lower.
+    half_sorted = np.empty(total, edge_id.dtype)
+    order = np.empty(total, edge_id.dtype)
+    for i in range(columns):
+        a, b = edge_index[0, i], edge_index[1, i]
+        if a != b:
+            half_sorted[by_high[max(a, b)]] = i
+            by_high[max(a, b)] += 1
+        else:
+            edge_id[i] = -1
+    for i in half_sorted:
+        low = min(edge_index[0, i], edge_index[1, i])
+        order[by_low[low]] = i
+        by_low[low] += 1
+
+    edges = np.empty((2, total), edge_id.dtype)
+    number = 0
+    for i in order:
+        a, b = edge_index[0, i], edge_index[1, i]
+        u, v = min(a, b), max(a, b)
+        if number == 0 or edges[0, number - 1] != u or edges[1, number - 1] != v:
+            edges[0, number] = u
+            edges[1, number] = v
+            number += 1
+        edge_id[i] = number - 1
+    return edges[:, :number].copy()
+
+
+@compiled
+def blocks(edges: Array, num_nodes: int) -> Array:
+    """Where every block begins: its first node and edge, of shape
+    :obj:`[blocks + 1, 2]`.
+    """
+    begin = np.empty((num_nodes + 1, 2), np.int64)
+    number = edge = 0
+    reach = -1
+    for node in range(num_nodes):
+        if node > reach:
+            begin[number, 0] = node
+            begin[number, 1] = edge
+            number += 1
+            reach = node
+        while edge < edges.shape[1] and edges[0, edge] == node:
+            reach = max(reach, edges[1, edge])
+            edge += 1
+    begin[number, 0] = num_nodes
+    begin[number, 1] = edges.shape[1]
+    return begin[: number + 1]
+
+
+@compiled
+def transpose(rowptr: Array, col: Array, rowptr_t: Array, col_t: Array) -> None:
+    """Transposes a sparse 0/1 matrix; its columns come out ascending."""
+    rowptr_t[:] = 0
+    for c in col:
+        rowptr_t[np.uint64(c) + np.uint64(1)] += 1
+    for i in range(rowptr_t.size - 1):
+        rowptr_t[i + 1] += rowptr_t[i]
+    cursor = rowptr_t.copy()
+    for row in range(rowptr.size - 1):
+        for i in range(rowptr[row], rowptr[row + 1]):
+            c = np.uint64(col[i])  # unsigned: numba then looks for no negative index
+            col_t[np.uint64(cursor[c])] = row
+            cursor[c] += 1
+
+
+@compiled
+def group(key: Array, value: Array, rowptr: Array, grouped: Array) -> None:
+    """Groups values by their keys, in the order in which they come."""
+    rowptr[:] = 0
+    for k in key:
+        rowptr[np.uint64(k) + np.uint64(1)] += 1
+    for i in range(rowptr.size - 1):
+        rowptr[i + 1] += rowptr[i]
+    cursor = rowptr.copy()
+    for i in range(key.size):
+        k = np.uint64(key[i])
+        grouped[np.uint64(cursor[k])] = value[i]
+        cursor[k] += 1
+
+
+@compiled
+def copy_shifted(
+    source: Array, begin: Array, end: Array, shift: Array, border: int, beyond: Array, out: Array
+) -> None:
+    """Copies ranges one after the other, and adds :obj:`shift` to the values in
+    each, or :obj:`beyond` to those from :obj:`border` on.
+    """
+    at = 0
+    for k in range(begin.size):
+        for i in range(begin[k], end[k]):
+            out[at] = source[i] + (shift[k] if source[i] < border else beyond[k])
+            at += 1
