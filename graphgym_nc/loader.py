@@ -17,10 +17,10 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.utils import index_to_mask
 
 from graphgym_nc.agg import SPLITS
-from graphgym_nc.datasets import TriangleCounting, load_sbm
+from graphgym_nc.datasets import TriangleCounting, load_sbm, load_tu
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
-from graphgym_nc.transforms import AddTriangles
+from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 from graphgym_nc.validation import ConfigError, check_choice
 
 _PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -38,6 +38,8 @@ def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | 
             seed=cfg.nc.sbm_seed,
             timeout=cfg.nc.download_timeout,
         )
+    if format == 'PyG-TUDataset':
+        return load_tu(dataset_dir, name, cfg.nc.download_timeout)
     if format == 'NC':
         check_choice('dataset.name', name, ['TriangleCounting'])
         return TriangleCounting(dataset_dir, cfg.nc.counting_graphs, cfg.nc.counting_seed)
@@ -186,7 +188,8 @@ def add_transforms(dataset: InMemoryDataset) -> None:
     if cfg.dataset.to_undirected:
         transforms.append(T.ToUndirected())
     if cfg.dataset.transform != 'none':
-        known = {name: getattr(T, name) for name in T.__all__} | {'AddTriangles': AddTriangles}
+        own = {'AddTriangleCount': AddTriangleCount, 'AddTriangles': AddTriangles}
+        known = {name: getattr(T, name) for name in T.__all__} | own
         check_choice('dataset.transform', cfg.dataset.transform, known)
         try:
             transforms.append(known[cfg.dataset.transform]())
