@@ -57,6 +57,7 @@ def check_nc(cfg: CfgNode) -> None:
     scale = nc.communicate_scale
     _check(math.isfinite(scale) and scale > 0, 'nc.communicate_scale', scale, 'a positive number')
     _check(math.isfinite(nc.eps), 'nc.eps', nc.eps, 'a finite number')
+    check_choice('nc.init', nc.init, ('xavier', 'torch'))
     check_choice('nc.sbm_source', nc.sbm_source, SBM_SOURCES)
     sizes = nc.sbm_graphs
     valid = len(sizes) in (0, 3) and all(isinstance(n, int) and n >= 1 for n in sizes)
