@@ -93,3 +93,23 @@ def test_grids_of_the_project(name, number):
     if name == 'design_space':
         layers = next(row for row in grid.blocks[0] if row.alias == 'layer')
         assert 'ncgnnconv' in layers.choices
+
+
+def test_several_base_configurations(tmp_path):
+    (tmp_path / 'grid.txt').write_text('gnn.layers_mp mp [1, 2]')
+    grid, bases = Grid.load(tmp_path / 'grid.txt'), [BASE, BASE.with_name('gin_counting.yaml')]
+    variants = generate(grid, bases, ['optim.max_epoch', '3'])
+    assert [variant.name for variant in variants] == [
+        'nc_counting-mp=1', 'nc_counting-mp=2', 'gin_counting-mp=1', 'gin_counting-mp=2'
+    ]  # fmt: skip
+    assert variants[2].values == {'config': 'gin_counting', 'mp': 1}
+    assert variants[2].config['gnn']['layer_type'] == 'nc_ginconv'
+    assert all(variant.config['optim']['max_epoch'] == 3 for variant in variants)
+    assert task_name(bases, grid) == 'grid_grid'
+
+
+def test_base_configurations_of_one_name(tmp_path):
+    (tmp_path / 'grid.txt').write_text('gnn.layers_mp mp [1, 2]')
+    (tmp_path / BASE.name).write_text(BASE.read_text())
+    with pytest.raises(GridError, match="'nc_counting' is the name of two"):
+        generate(Grid.load(tmp_path / 'grid.txt'), [BASE, tmp_path / BASE.name])

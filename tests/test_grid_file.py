@@ -97,3 +97,9 @@ def test_nothing_in_it(tmp_path):
 )
 def test_value_name(value, name):
     assert value_name(value) == name
+
+
+def test_several_base_configurations_need_no_row(tmp_path):
+    bases, blocks = read(tmp_path, '# config: a.yaml\n# config: b.yaml\n')
+    assert bases == [Path('a.yaml'), Path('b.yaml')]
+    assert blocks == [[]]
