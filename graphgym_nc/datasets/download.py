@@ -10,12 +10,9 @@ from zipfile import ZipFile
 
 from tqdm import tqdm
 
-# How many times the time-out a download may take in all.
-_PATIENCE = 60
-
 
 @contextmanager
-def unpacked(url: str, place: Path, timeout: float) -> Iterator[Path]:
+def unpacked(url: str, place: Path, timeout: float, patience: int = 60) -> Iterator[Path]:
     """Fetches an archive, and unpacks it into a folder that is gone in the end:
     what is wanted of it is to be moved.
 
@@ -26,13 +23,14 @@ def unpacked(url: str, place: Path, timeout: float) -> Iterator[Path]:
         url: The address of a zip file.
         place: Where the folder is made, so that moving takes no copy.
         timeout: Seconds to wait for a server that does not answer.
+        patience: How many times as long all of it may take.
 
     Raises:
         OSError: If it cannot be had.
         zipfile.BadZipFile: If it is no archive.
     """
     place.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + _PATIENCE * timeout
+    deadline = time.monotonic() + patience * timeout
     with tempfile.TemporaryDirectory(dir=place) as folder:
         archive = Path(folder) / 'archive.zip'
         with urlopen(url, timeout=timeout) as response, open(archive, 'wb') as file:
@@ -44,7 +42,7 @@ def unpacked(url: str, place: Path, timeout: float) -> Iterator[Path]:
                     file.write(chunk)
                     bar.update(len(chunk))
                     if time.monotonic() > deadline:
-                        raise TimeoutError(f'not done after {_PATIENCE * timeout:g} s')
+                        raise TimeoutError(f'not done after {patience * timeout:g} s')
         with ZipFile(archive) as content:
             content.extractall(folder)
         archive.unlink()
