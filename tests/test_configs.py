@@ -1,5 +1,6 @@
 """Every configuration of the project, on tiny data of the right form."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,14 +8,20 @@ import networkx as nx
 import pytest
 import yaml
 
+from graphgym_nc.agg import read_stats
 from graphgym_nc.configs_gen import generate, task_name
 from graphgym_nc.grid import Grid
-from graphgym_nc.runner import load_config, parse_args, run_check
+from graphgym_nc.runner import main
 from graphgym_nc.settings import flat
 from tests.tu_files import write_tu
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted(path for path in (ROOT / 'configs').glob('*.yaml') if 'ppa' not in path.stem)
+
+TINY = [
+    'nc.sbm_source', 'generated', 'nc.sbm_graphs', '[3,2,2]', 'nc.counting_graphs', '40',
+    'num_threads', '1', 'accelerator', 'cpu',
+]  # fmt: skip
 
 # Number of classes, and of labels of nodes, as in the real data.
 TU = {
@@ -39,13 +46,14 @@ def data_dir(tmp_path_factory):
 
 
 @pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
-def test_check(cfg, data_dir, path, capsys):
+def test_check(cfg, data_dir, path, capsys, tmp_path, monkeypatch):
     assert re.fullmatch(r'(nc|gin)_[a-z0-9_]+', path.stem)
-    tiny = ['nc.sbm_source', 'generated', 'nc.sbm_graphs', '[3,2,2]', 'nc.counting_graphs', '20']
-    load_config(parse_args(['--cfg', str(path), 'dataset.dir', str(data_dir), *tiny]))
-    cfg.accelerator = 'cpu'
-    run_check()
+    monkeypatch.chdir(tmp_path)
+    main(['--cfg', str(path), '--check', 'dataset.dir', str(data_dir), *TINY])
     printed = capsys.readouterr().out
+    for name in ('data source', 'parameters', 'triangles', 'memory', 'loss'):
+        assert f'\n{name}' in f'\n{printed}'
+    assert not list(tmp_path.iterdir())
     # The configuration says how many parameters there are, if the paper does.
     said = re.search(r'([0-9,]+)\sparameters', path.read_text().partition('metric_best')[0])
     if said:
@@ -82,3 +90,15 @@ def test_grids_of_the_tables(name, number):
     assert len(variants) == number
     assert task_name(grid.bases, grid) == f'grid_{name}'
     assert {variant.values['config'] for variant in variants} == {p.stem for p in grid.bases}
+
+
+def test_folds_are_reported_at_the_epoch_of_their_mean(cfg, data_dir, capsys, tmp_path):
+    opts = ['--repeat', '3', 'dataset.dir', str(data_dir), 'out_dir', str(tmp_path)]
+    path = ROOT / 'configs' / 'nc_imdb_m.yaml'
+    main(['--cfg', str(path), *opts, *TINY, 'optim.max_epoch', '6', 'optim.base_lr', '0.05'])
+    runs = [read_stats(tmp_path / 'nc_imdb_m' / fold / 'val' / 'stats.json') for fold in '012']
+    curve = [sum(row['accuracy'] for row in rows) / 3 for rows in zip(*runs, strict=True)]
+    assert f'val   accuracy {max(curve):.4f}' in capsys.readouterr().out
+    written = json.loads((tmp_path / 'nc_imdb_m' / 'agg' / 'val' / 'bestepoch.json').read_text())
+    assert written['accuracy'] == pytest.approx(max(curve))
+    assert written['epoch'] == curve.index(max(curve))
