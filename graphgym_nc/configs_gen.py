@@ -49,6 +49,7 @@ def generate(
     """
     defaults = CfgNode()
     set_cfg(defaults)
+    _refuse_namesakes(grid, config_files)
     given = read_opts(opts, defaults)
     grid = _typed_grid(grid, defaults, opts[::2])
     variants: list[Variant] = []
@@ -61,7 +62,6 @@ def generate(
         if len(config_files) > 1:
             around = [replace(v, values={'config': name, **v.values}) for v in around]
         variants += around
-    _refuse_namesakes(grid, config_files)
     for variant in variants:
         problem = _problem(variant.config, defaults)
         lines = [line for key, line in variant.lines.items() if problem and f"'{key}'" in problem]

@@ -55,7 +55,7 @@ class JumpingKnowledgeGraphNetwork(torch.nn.Module):
         return score, batch.y
 
     def _score(self, layer: int, batch: Data) -> Tensor:
-        pooled = self.pooling(batch.x, batch.batch, batch.num_graphs)
+        pooled = self.pooling(batch.x, batch.batch)
         return F.dropout(self.classifiers[layer](pooled), cfg.gnn.dropout, self.training)
 
 
