@@ -5,6 +5,7 @@ Importing the package registers its parts with GraphGym.
 
 import graphgym_nc.config
 import graphgym_nc.encoder
+import graphgym_nc.graph_network
 import graphgym_nc.head
 import graphgym_nc.layer
 import graphgym_nc.loader

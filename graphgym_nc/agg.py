@@ -204,12 +204,13 @@ def agg_runs(
 
 
 def write_aggregate(out_dir: Path, result: Aggregate) -> None:
-    """Writes :obj:`agg/<split>/best.json` and :obj:`agg/<split>/stats.json` for
-    all splits, test among them.
+    """Writes :obj:`agg/<split>/best.json`, :obj:`agg/<split>/bestepoch.json` and
+    :obj:`agg/<split>/stats.json` for all splits, test among them.
     """
     for split, stats in result.best.items():
         folder = out_dir / 'agg' / split
         write_atomically(folder / 'best.json', json.dumps(stats) + '\n')
+        write_atomically(folder / 'bestepoch.json', json.dumps(result.best_epoch[split]) + '\n')
         lines = (json.dumps(row) + '\n' for row in result.curve[split])
         write_atomically(folder / 'stats.json', ''.join(lines))
 

@@ -12,7 +12,7 @@ from torch_geometric.graphgym.config import cfg
 from graphgym_nc.agg import AggError
 from graphgym_nc.agg_batch import agg_batch
 from graphgym_nc.batch import Job, Outcome, Stopped, run_jobs, tail
-from graphgym_nc.configs_gen import generate, task_name
+from graphgym_nc.configs_gen import base_configs, generate, task_name
 from graphgym_nc.grid import Grid, Variant
 from graphgym_nc.grid_file import GridError
 from graphgym_nc.manifest import add_to_manifest
@@ -35,14 +35,9 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
     script = script or Path(__file__).parents[1] / 'run' / 'main.py'
     try:
         grid = Grid.load(args.grid)
-        base = args.config or grid.base
-        if base is None:
-            raise GridError(
-                f'{args.grid}: no base configuration; give it with --config FILE or in a line '
-                f"'# config: FILE'"
-            )
-        variants = generate(grid, base, args.opts, args.sample, args.compare)
-        folder = Path(variants[0].config.get('out_dir', cfg.out_dir)) / task_name(base, grid)
+        bases = base_configs(grid, args.config)
+        variants = generate(grid, bases, args.opts, args.sample, args.compare)
+        folder = Path(variants[0].config.get('out_dir', cfg.out_dir)) / task_name(bases, grid)
         seed = variants[0].config.get('seed', cfg.seed)
         seeds = range(seed, seed + args.repeat)
         workers = make_workers(args.jobs, folder, variants, seeds)
@@ -72,7 +67,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument('grid', type=Path, help='the grid')
     parser.add_argument(
-        '--config', type=Path, help="the base configuration (default: the grid's '# config:' line)"
+        '--config',
+        type=Path,
+        help="the base configuration (default: the grid's '# config:' lines)",
     )
     parser.add_argument('--repeat', type=_positive, default=1, help='the number of seeds')
     parser.add_argument(

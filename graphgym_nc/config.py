@@ -33,6 +33,10 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     # its many terms, does not drown all else at first (the paper: 1.0)
     cfg.nc.communicate_scale = 1.0
 
+    # Initial weights of all Linear layers: GraphGym's ('xavier', with the gain of
+    # ReLU) or PyTorch's own ('torch'), which are smaller
+    cfg.nc.init = 'xavier'
+
     # Initial value of epsilon
     cfg.nc.eps = 0.0
 

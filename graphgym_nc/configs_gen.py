@@ -18,14 +18,18 @@ from graphgym_nc.keys import merge, parse_opts, typed
 from graphgym_nc.validation import ConfigError, check_cfg
 
 
-def task_name(config_file: Path, grid: Grid) -> str:
-    """The name of a folder for all results of a grid, as GraphGym's."""
-    return f'{get_fname(str(config_file))}_grid_{grid.path.stem}'
+def task_name(config_files: Sequence[Path], grid: Grid) -> str:
+    """The name of a folder for all results of a grid: GraphGym's, if there is
+    one base configuration.
+    """
+    if len(config_files) > 1:
+        return f'grid_{grid.path.stem}'
+    return f'{get_fname(str(config_files[0]))}_grid_{grid.path.stem}'
 
 
 def generate(
     grid: Grid,
-    config_file: Path,
+    config_files: Sequence[Path],
     opts: Sequence[str] = (),
     sample: int | None = None,
     compare: Sequence[str] = (),
@@ -34,9 +38,10 @@ def generate(
 
     Args:
         grid: The grid.
-        config_file: The base configuration.
+        config_files: The base configurations. If there are several, the name of
+            each is a choice like any other, with the alias :obj:`config`.
         opts: Keys and values, one after the other, that hold for all of them.
-        sample: How many to draw; all by default.
+        sample: How many to draw around each base; all by default.
         compare: Aliases of the dimensions to compare, if some are drawn.
 
     Raises:
@@ -44,19 +49,40 @@ def generate(
     """
     defaults = CfgNode()
     set_cfg(defaults)
-    config = load_base(config_file)
-    for key, value in read_opts(opts, defaults).items():
-        set_key(config, key, value)
-    _raise_all(_problem(config, defaults), [f"'{config_file}'"])
-
+    _refuse_namesakes(grid, config_files)
+    given = read_opts(opts, defaults)
     grid = _typed_grid(grid, defaults, opts[::2])
-    variants = grid.variants(get_fname(str(config_file)), config, sample, compare)
+    variants: list[Variant] = []
+    for path in config_files:
+        config, name = load_base(path), get_fname(str(path))
+        for key, value in given.items():
+            set_key(config, key, value)
+        _raise_all(_problem(config, defaults), [f"'{path}'"])
+        around = grid.variants(name, config, sample, compare)
+        if len(config_files) > 1:
+            around = [replace(v, values={'config': name, **v.values}) for v in around]
+        variants += around
     for variant in variants:
         problem = _problem(variant.config, defaults)
         lines = [line for key, line in variant.lines.items() if problem and f"'{key}'" in problem]
         lines = lines or list(variant.lines.values())[:1]
         _raise_all(problem, [f'{grid.path}:{line}' for line in lines])
     return variants
+
+
+def base_configs(grid: Grid, given: Path | None) -> list[Path]:
+    """The base configuration that was given or, without, those of the grid.
+
+    Raises:
+        GridError: If there is none.
+    """
+    bases = [given] if given is not None else grid.bases
+    if not bases:
+        raise GridError(
+            f'{grid.path}: no base configuration; give it with --config FILE or in a line '
+            f"'# config: FILE'"
+        )
+    return bases
 
 
 def load_base(path: Path) -> Config:
@@ -115,6 +141,14 @@ def _typed_row(row: Row, defaults: CfgNode, given: Sequence[str]) -> Row:
     if row.key in given:
         raise ConfigError(f"'{row.key}' is also on the command line")
     return replace(row, choices=[typed(defaults, row.key, value) for value in row.choices])
+
+
+def _refuse_namesakes(grid: Grid, config_files: Sequence[Path]) -> None:
+    """Results of two files of one name would be mixed."""
+    names = [get_fname(str(path)) for path in config_files]
+    for name in names:
+        if names.count(name) > 1:
+            raise GridError(f"{grid.path}: '{name}' is the name of two base configurations")
 
 
 def _problem(config: Config, defaults: CfgNode) -> str | None:

@@ -40,12 +40,12 @@ class Grid:
 
     Attributes:
         path: The file.
-        base: The base configuration that the file names, if any.
+        bases: The base configurations that the file names, if any.
         blocks: The rows of each product.
     """
 
     path: Path
-    base: Path | None
+    bases: list[Path]
     blocks: list[list[Row]]
 
     @staticmethod
@@ -85,7 +85,7 @@ class Grid:
                 raise GridError(f"{self.path}: there is no alias '{name}' to compare")
         for alias in compare or (None,):
             blocks = [[_hold(row, alias) for row in block] for block in self.blocks]
-            held = Grid(self.path, self.base, blocks)
+            held = Grid(self.path, self.bases, blocks)
             total = sum(held.sizes)
             for index in sorted(rng.sample(range(total), min(number, total))):
                 block, values = held._at(index)

@@ -7,6 +7,9 @@
     gnn.dropout    drop    [0.0, 0.5]
 
     optim.base_lr  lr      [0.01]     # after a blank line: another product
+
+Several lines :obj:`# config:` are for as many base configurations, each with all
+products. Without any row, they are run as they are.
 """
 
 import ast
@@ -33,11 +36,11 @@ class Row:
     choices: list[Any]
 
 
-def read_grid(path: Path) -> tuple[Path | None, list[list[Row]]]:
+def read_grid(path: Path) -> tuple[list[Path], list[list[Row]]]:
     """Reads a grid.
 
     Returns:
-        The base configuration that the file names, if any, and the rows of each
+        The base configurations that the file names, if any, and the rows of each
         product.
 
     Raises:
@@ -45,14 +48,14 @@ def read_grid(path: Path) -> tuple[Path | None, list[list[Row]]]:
     """
     if not path.is_file():
         raise GridError(f"there is no grid '{path}'")
-    base: Path | None = None
+    bases: list[Path] = []
     blocks: list[list[Row]] = [[]]
     errors = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         text = line.strip()
         named = _BASE.fullmatch(text)
         if named:
-            base = _find_base(path, named[1])
+            bases.append(_find_base(path, named[1]))
         if not text:
             blocks.append([])
         elif not text.startswith('#'):
@@ -65,9 +68,9 @@ def read_grid(path: Path) -> tuple[Path | None, list[list[Row]]]:
     if errors:
         raise GridError('\n'.join(errors))
     blocks = [block for block in blocks if block]
-    if not blocks:
+    if not blocks and not bases:
         raise GridError(f'{path}: there is no row in it')
-    return base, blocks
+    return bases, blocks or [[]]
 
 
 def value_name(value: Any) -> str:

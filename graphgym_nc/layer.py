@@ -11,12 +11,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
-from torch_geometric.graphgym.init import init_weights
 from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
 from typing_extensions import Self
 
 from graphgym_nc import kernels
+from graphgym_nc.init import init_weights, torch_weights
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.registry import register_once
 from graphgym_nc.triangle_incidence import TriangleIncidence
@@ -30,7 +30,7 @@ class _NCLayer(torch.nn.Module):
 
     def apply(self, fn: Callable[[torch.nn.Module], None]) -> Self:
         super().apply(fn)
-        if fn is init_weights:  # which GraphGym applies once all has been built
+        if fn in (init_weights, torch_weights):  # once all has been built
             scaled = (torch.nn.BatchNorm1d, torch.nn.Linear)
             layers = [m for m in self.model.nn_communicate.modules() if isinstance(m, scaled)]
             layers[-1].weight.data.mul_(cfg.nc.communicate_scale)

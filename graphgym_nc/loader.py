@@ -18,10 +18,10 @@ from torch_geometric.utils import index_to_mask
 
 from graphgym_nc import kernels
 from graphgym_nc.agg import SPLITS
-from graphgym_nc.datasets import TriangleCounting, load_sbm
+from graphgym_nc.datasets import TriangleCounting, load_sbm, load_tu
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
-from graphgym_nc.transforms import AddTriangles
+from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 from graphgym_nc.triangle_loader import TriangleLoader
 from graphgym_nc.triangle_store import TriangleStore
 from graphgym_nc.validation import ConfigError, check_choice
@@ -41,6 +41,8 @@ def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | 
             seed=cfg.nc.sbm_seed,
             timeout=cfg.nc.download_timeout,
         )
+    if format == 'PyG-TUDataset':
+        return load_tu(dataset_dir, name, cfg.nc.download_timeout)
     if format == 'NC':
         check_choice('dataset.name', name, ['TriangleCounting'])
         return TriangleCounting(dataset_dir, cfg.nc.counting_graphs, cfg.nc.counting_seed)
@@ -190,7 +192,8 @@ def add_transforms(dataset: InMemoryDataset) -> None:
     if cfg.dataset.to_undirected:
         transforms.append(T.ToUndirected())
     if cfg.dataset.transform != 'none':
-        known = {name: getattr(T, name) for name in T.__all__} | {'AddTriangles': AddTriangles}
+        own = {'AddTriangleCount': AddTriangleCount, 'AddTriangles': AddTriangles}
+        known = {name: getattr(T, name) for name in T.__all__} | own
         check_choice('dataset.transform', cfg.dataset.transform, known)
         try:
             transforms.append(known[cfg.dataset.transform]())

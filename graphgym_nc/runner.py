@@ -17,7 +17,7 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
-from graphgym_nc.agg import SPLITS, AggError, agg_runs
+from graphgym_nc.agg import SPLITS, AggError, aggregate, write_aggregate
 from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.check import check
 from graphgym_nc.evaluate import evaluate
@@ -106,9 +106,16 @@ def run(args: argparse.Namespace) -> None:
         with alone_in(Path(cfg.run_dir)), logging_to(Path(cfg.run_dir)):
             run_seed()
 
-    best = agg_runs(out_dir)
+    result = aggregate(out_dir)
+    write_aggregate(out_dir, result)
+    # A fold has no test: its own best epoch on what it reports would be too good.
+    folds = cfg.dataset.split_mode.startswith('cv-')
+    best = result.best_epoch if folds else result.best
     metric, number = best['val']['metric'], best['val']['seeds']
-    print(f"At the best epoch by validation {metric}, {number} seed(s), in '{out_dir}':")
+    kind = 'epoch by the mean of all folds' if folds else 'epoch by validation'
+    print(
+        f"At the best {kind}, {metric}, {number} {'fold' if folds else 'seed'}(s), in '{out_dir}':"
+    )
     for split, stats in best.items():
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
     if args.mark_done:

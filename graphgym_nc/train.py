@@ -18,6 +18,7 @@ from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.checkpoint import CheckpointCallback, last_checkpoint
+from graphgym_nc.init import torch_weights
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import LoggerCallback, ProgressCallback
 from graphgym_nc.optim import PLATEAU
@@ -90,6 +91,8 @@ def create_model() -> Module:
     if one_score and cfg.model.loss_fun != 'weighted_cross_entropy':
         dim_out = 1
     model = Module(cfg.share.dim_in, dim_out, cfg)
+    if cfg.nc.init == 'torch':
+        model.apply(torch_weights)
     _mend(model)
     return model
 

@@ -61,6 +61,7 @@ def check_nc(cfg: CfgNode) -> None:
     check_choice('nc.kernel', nc.kernel, kernels.CHOICES)
     megabytes = nc.triangle_store_mb
     _check(megabytes >= 0, 'nc.triangle_store_mb', megabytes, 'an integer from 0')
+    check_choice('nc.init', nc.init, ('xavier', 'torch'))
     check_choice('nc.sbm_source', nc.sbm_source, SBM_SOURCES)
     sizes = nc.sbm_graphs
     valid = len(sizes) in (0, 3) and all(isinstance(n, int) and n >= 1 for n in sizes)

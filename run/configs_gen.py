@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from graphgym_nc.configs_gen import generate, task_name
+from graphgym_nc.configs_gen import base_configs, generate, task_name
 from graphgym_nc.grid import Grid
 from graphgym_nc.grid_file import GridError
 
@@ -23,13 +23,11 @@ def main() -> None:
     args = parser.parse_args()
     try:
         grid = Grid.load(args.grid)
-        base = args.config or grid.base
-        if base is None:
-            raise GridError('no base configuration: give one with --config')
-        variants = generate(grid, base, sample=args.sample, compare=args.compare)
+        bases = base_configs(grid, args.config)
+        variants = generate(grid, bases, sample=args.sample, compare=args.compare)
     except (GridError, OSError) as error:
         sys.exit(f'configs_gen.py: {error}')
-    folder = args.out_dir / task_name(base, grid)
+    folder = args.out_dir / task_name(bases, grid)
     folder.mkdir(parents=True, exist_ok=True)
     for variant in variants:
         results = Path(variant.config.get('out_dir', 'results')) / folder.name

@@ -15,7 +15,7 @@ BASE = ROOT / 'configs' / 'nc_counting.yaml'
 def make(tmp_path):
     def make(text, *opts, **kwargs):
         (tmp_path / 'grid.txt').write_text(text)
-        return generate(Grid.load(tmp_path / 'grid.txt'), BASE, opts, **kwargs)
+        return generate(Grid.load(tmp_path / 'grid.txt'), [BASE], opts, **kwargs)
 
     return make
 
@@ -78,17 +78,38 @@ def test_bad_base(tmp_path, text, message):
     (tmp_path / 'base.yaml').write_text(text)
     grid = Grid.load(tmp_path / 'grid.txt')
     with pytest.raises(GridError, match=message):
-        generate(grid, tmp_path / 'base.yaml')
+        generate(grid, [tmp_path / 'base.yaml'])
     with pytest.raises(GridError, match='there is no configuration file'):
-        generate(grid, tmp_path / 'nowhere.yaml')
+        generate(grid, [tmp_path / 'nowhere.yaml'])
 
 
 @pytest.mark.parametrize(('name', 'number'), [('smoke', 4), ('nc', 576), ('design_space', None)])
 def test_grids_of_the_project(name, number):
     grid = Grid.load(ROOT / 'grids' / f'{name}.txt')
-    variants = generate(grid, grid.base, sample=None if number else 20)
+    variants = generate(grid, grid.bases, sample=None if number else 20)
     assert len(variants) == (number or 20)
-    assert task_name(grid.base, grid) == f'{grid.base.stem}_grid_{name}'
+    (base,) = grid.bases
+    assert task_name(grid.bases, grid) == f'{base.stem}_grid_{name}'
     if name == 'design_space':
         layers = next(row for row in grid.blocks[0] if row.alias == 'layer')
         assert 'ncgnnconv' in layers.choices
+
+
+def test_several_base_configurations(tmp_path):
+    (tmp_path / 'grid.txt').write_text('gnn.layers_mp mp [1, 2]')
+    grid, bases = Grid.load(tmp_path / 'grid.txt'), [BASE, BASE.with_name('gin_counting.yaml')]
+    variants = generate(grid, bases, ['optim.max_epoch', '3'])
+    assert [variant.name for variant in variants] == [
+        'nc_counting-mp=1', 'nc_counting-mp=2', 'gin_counting-mp=1', 'gin_counting-mp=2'
+    ]  # fmt: skip
+    assert variants[2].values == {'config': 'gin_counting', 'mp': 1}
+    assert variants[2].config['gnn']['layer_type'] == 'nc_ginconv'
+    assert all(variant.config['optim']['max_epoch'] == 3 for variant in variants)
+    assert task_name(bases, grid) == 'grid_grid'
+
+
+def test_base_configurations_of_one_name(tmp_path):
+    (tmp_path / 'grid.txt').write_text('gnn.layers_mp mp [1, 2]')
+    (tmp_path / BASE.name).write_text(BASE.read_text())
+    with pytest.raises(GridError, match="'nc_counting' is the name of two"):
+        generate(Grid.load(tmp_path / 'grid.txt'), [BASE, tmp_path / BASE.name])

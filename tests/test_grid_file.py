@@ -14,7 +14,7 @@ def read(tmp_path, text):
 
 
 def test_blocks_comments_and_spaces(tmp_path):
-    base, blocks = read(
+    bases, blocks = read(
         tmp_path,
         '# a remark\n'
         'gnn.act  act ["relu", "elu"]  # GraphGym would pass over this line\n'
@@ -23,7 +23,7 @@ def test_blocks_comments_and_spaces(tmp_path):
         '\n \n'
         'optim.steps steps [[10, 20], []]\n',
     )
-    assert base is None
+    assert bases == []
     first, second = ([(row.line, row.key, row.alias, row.choices) for row in b] for b in blocks)
     assert first == [
         (2, 'gnn.act', 'act', ['relu', 'elu']),
@@ -38,16 +38,17 @@ def test_base_config_in_a_path_with_spaces(tmp_path):
     config.touch()
     grid = tmp_path / 'grid.txt'
     grid.write_text(f'# config: {config}\ngnn.layers_mp mp [1]\n')
-    assert read_grid(grid)[0] == config
+    assert read_grid(grid)[0] == [config]
 
 
 def test_base_config_is_found_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    base, _ = read_grid(GRIDS / 'nc.txt')
+    bases, _ = read_grid(GRIDS / 'nc.txt')
+    (base,) = bases
     assert base == GRIDS.parent / 'configs' / 'nc_cluster.yaml'
     (tmp_path / 'configs').mkdir()
     (tmp_path / 'configs' / 'nc_cluster.yaml').touch()
-    assert read_grid(GRIDS / 'nc.txt')[0] == Path('configs/nc_cluster.yaml')
+    assert read_grid(GRIDS / 'nc.txt')[0] == [Path('configs/nc_cluster.yaml')]
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,9 @@ def test_nothing_in_it(tmp_path):
 )
 def test_value_name(value, name):
     assert value_name(value) == name
+
+
+def test_several_base_configurations_need_no_row(tmp_path):
+    bases, blocks = read(tmp_path, '# config: a.yaml\n# config: b.yaml\n')
+    assert bases == [Path('a.yaml'), Path('b.yaml')]
+    assert blocks == [[]]

@@ -1,14 +1,17 @@
 import pickle
 from itertools import chain
 
+import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.datasets import TUDataset
 from torch_geometric.graphgym import register
 
 from graphgym_nc.loader import DataModule
 from graphgym_nc.validation import ConfigError
 from tests.reference import dense_graph
+from tests.tu_files import write_tu
 
 
 class Toy(InMemoryDataset):
@@ -203,3 +206,24 @@ def test_files_of_ogb_can_be_loaded(cfg, monkeypatch, tmp_path):
     assert len(DataModule().dataset) == 20
     with pytest.raises(pickle.UnpicklingError):
         Ogb()
+
+
+def test_tu_data_sets_that_cannot_be_had(cfg, monkeypatch):
+    # An address of this machine that nobody listens on.
+    monkeypatch.setattr(TUDataset, 'url', 'http://127.0.0.1:9')
+    cfg.dataset.format, cfg.dataset.name = 'PyG-TUDataset', 'IMDB-MULTI'
+    with pytest.raises(ConfigError, match=r"'dataset.name: IMDB-MULTI'.* into '.*IMDB-MULTI/raw'"):
+        DataModule()
+
+
+def test_tu_data_sets_with_counts_of_triangles(cfg, tmp_path):
+    graphs = [nx.complete_graph(4), nx.cycle_graph(5), nx.star_graph(3), nx.complete_graph(3)]
+    write_tu(tmp_path, 'IMDB-BINARY', graphs, [0, 1, 0, 1])
+    cfg.dataset.format, cfg.dataset.name = 'PyG-TUDataset', 'IMDB-BINARY'
+    cfg.dataset.dir, cfg.dataset.task = str(tmp_path), 'graph'
+    cfg.dataset.transform, cfg.dataset.split_mode = 'AddTriangleCount', 'cv-stratified-2'
+    module = DataModule()
+    assert cfg.share.dim_in == 4 + 1  # degrees 0 to 3, and the count
+    assert module.dataset[0].x[:, -1].tolist() == [3.0] * 4
+    assert module.dataset[1].x[:, -1].tolist() == [0.0] * 5
+    assert [len(part) for part in module._parts] == [2, 2]

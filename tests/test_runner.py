@@ -35,42 +35,6 @@ def config(name):
     return next(path for path in CONFIGS if path.stem == name)
 
 
-def parameters(layers, width, dim_in, dim_out):
-    """The parameters of the paper's network for node classification."""
-    layer = 4 * width**2 + 12 * width + 1
-    jumping = (layers + 1) * width**2 + width
-    return layers * layer + jumping + (dim_in + 1) * width + dim_out * (width + 1)
-
-
-@pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
-def test_check_of_every_config(run, path, capsys, tmp_path):
-    run(path, '--check')
-    out = capsys.readouterr().out
-    for name in ('data source', 'parameters', 'triangles', 'memory', 'loss'):
-        assert f'\n{name}' in f'\n{out}'
-    assert not (tmp_path / 'results').exists()
-
-
-@pytest.mark.parametrize(
-    ('name', 'layers', 'width'), [('nc_cluster', 16, 78), ('nc_cluster_4l_100k', 4, 70)]
-)
-def test_parameters_of_the_paper(run, capsys, name, layers, width):
-    run(config(name), '--check')
-    expected = parameters(layers, width, 7, 6)
-    assert f'{expected:,}' in capsys.readouterr().out
-    assert parameters(4, 70, 7, 6) == 107_320
-
-
-@pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
-def test_gin_twins_differ_in_the_layer_alone(path):
-    model, _, rest = path.stem.partition('_')
-    other = path.with_name(f'{"gin" if model == "nc" else "nc"}_{rest}.yaml')
-    ours, theirs = (yaml.safe_load(p.read_text()) for p in (path, other))
-    layers = {ours['gnn'].pop('layer_type'), theirs['gnn'].pop('layer_type')}
-    assert layers == {'ncgnnconv', 'nc_ginconv'}
-    assert ours == theirs
-
-
 def test_train_with_two_seeds(run, tmp_path):
     run(
         config('nc_cluster_4l_100k'), '--repeat', '2',

@@ -1,5 +1,6 @@
 from graphgym_nc.datasets.official_sbm import OfficialSBM, load_sbm
 from graphgym_nc.datasets.sbm import GeneratedSBM
 from graphgym_nc.datasets.triangle_counting import TriangleCounting
+from graphgym_nc.datasets.tu import load_tu
 
-__all__ = ['GeneratedSBM', 'OfficialSBM', 'TriangleCounting', 'load_sbm']
+__all__ = ['GeneratedSBM', 'OfficialSBM', 'TriangleCounting', 'load_sbm', 'load_tu']
