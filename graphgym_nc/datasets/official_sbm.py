@@ -2,17 +2,15 @@
 
 import logging
 import tempfile
-import time
 from pathlib import Path
-from urllib.request import urlopen
 from zipfile import BadZipFile, ZipFile
 
 import torch
 from torch_geometric.data import InMemoryDataset
 from torch_geometric.datasets import GNNBenchmarkDataset
-from tqdm import tqdm
 
 from graphgym_nc.agg import SPLITS
+from graphgym_nc.datasets.download import fetch
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.sbm import PUBLISHED_AVERAGES, GeneratedSBM
 
@@ -119,23 +117,12 @@ def _load_split(root: Path, name: str, split: str) -> InMemoryDataset:
 def _download(url: str, raw: Path, timeout: float) -> None:
     """Fetches an archive and unpacks one file of it, wholly or not at all.
 
-    PyG's own download waits forever for a server that stalls, and trips over
-    what is left of a download that broke off.
+    PyG trips over what is left of a download that broke off.
     """
     raw.parent.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + _PATIENCE * timeout
     with tempfile.TemporaryDirectory(dir=raw.parent) as folder:
         archive = Path(folder) / 'archive.zip'
-        with urlopen(url, timeout=timeout) as response, open(archive, 'wb') as file:
-            size = int(response.headers.get('Content-Length', 0)) or None
-            with tqdm(
-                total=size, desc=f'Fetching {url}', unit='B', unit_scale=True, disable=None
-            ) as bar:
-                while chunk := response.read(1 << 20):
-                    file.write(chunk)
-                    bar.update(len(chunk))
-                    if time.monotonic() > deadline:
-                        raise TimeoutError(f'not done after {_PATIENCE * timeout:g} s')
+        fetch(url, archive, timeout, _PATIENCE * timeout)
         with ZipFile(archive) as content:
             content.extract(raw.name, folder)
         (Path(folder) / raw.name).replace(raw)
