@@ -1,21 +1,17 @@
 """PATTERN and CLUSTER as they were published, and what to do without them."""
 
 import logging
-import tempfile
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile
 
 import torch
 from torch_geometric.data import InMemoryDataset
 from torch_geometric.datasets import GNNBenchmarkDataset
 
 from graphgym_nc.agg import SPLITS
-from graphgym_nc.datasets.download import fetch
+from graphgym_nc.datasets.download import unpacked
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.sbm import PUBLISHED_AVERAGES, GeneratedSBM
-
-# How many times the time-out a download may take in all.
-_PATIENCE = 60
 
 
 class OfficialSBM(InMemoryDataset):
@@ -93,10 +89,12 @@ def _load_official(root: str | Path, name: str, timeout: float) -> OfficialSBM |
     processed = [_processed(Path(root), name, split) for split in SPLITS]
     try:
         if not raw.exists() and not all(path.exists() for path in processed):
-            with prepared_alone(Path(root) / name):
-                _download(GNNBenchmarkDataset.urls[name], raw, timeout)
+            url = GNNBenchmarkDataset.urls[name]
+            alone = prepared_alone(Path(root) / name)
+            with alone, unpacked(url, raw.parent, timeout) as folder:
+                (folder / raw.name).replace(raw)
         return OfficialSBM(root, name)
-    except (OSError, BadZipFile, KeyError) as error:
+    except (OSError, BadZipFile) as error:
         logging.info('Could not fetch %s: %s', GNNBenchmarkDataset.urls[name], error)
         return None
 
@@ -112,20 +110,6 @@ def _load_split(root: Path, name: str, split: str) -> InMemoryDataset:
     dataset = InMemoryDataset()  # PyG would want the raw files beside it
     dataset.load(str(path))
     return dataset
-
-
-def _download(url: str, raw: Path, timeout: float) -> None:
-    """Fetches an archive and unpacks one file of it, wholly or not at all.
-
-    PyG trips over what is left of a download that broke off.
-    """
-    raw.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=raw.parent) as folder:
-        archive = Path(folder) / 'archive.zip'
-        fetch(url, archive, timeout, _PATIENCE * timeout)
-        with ZipFile(archive) as content:
-            content.extract(raw.name, folder)
-        (Path(folder) / raw.name).replace(raw)
 
 
 def _announce(dataset: OfficialSBM | GeneratedSBM) -> None:

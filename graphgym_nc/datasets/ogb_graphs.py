@@ -2,11 +2,10 @@
 
 import logging
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile
 
 import pandas as pd
 import torch
@@ -14,9 +13,12 @@ from ogb import graphproppred
 from torch_geometric.data import Data
 from torch_geometric.data.separate import separate
 
-from graphgym_nc.datasets.download import fetch
+from graphgym_nc.datasets.download import unpacked
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.ogb_files import convert, memory_mapped, ogb_files_allowed
+
+# How many times the time-out gigabytes may take in all.
+_PATIENCE = 3600
 
 
 class OGBGraphs(graphproppred.PygGraphPropPredDataset):
@@ -109,7 +111,7 @@ def _provide(folder: Path, name: str, timeout: float) -> None:
         )
     try:
         _fetch(meta['url'], meta['download_name'], folder, timeout)
-    except OSError as error:
+    except (OSError, BadZipFile) as error:
         raise FileNotFoundError(
             f"{name} is not in '{folder}', and {meta['url']} cannot be reached ({error}): fetch "
             f"it elsewhere, unpack it, and move what is in '{meta['download_name']}' ('raw', "
@@ -118,11 +120,7 @@ def _provide(folder: Path, name: str, timeout: float) -> None:
 
 
 def _fetch(url: str, archive_folder: str, folder: Path, timeout: float) -> None:
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        archive = Path(scratch) / 'archive.zip'
-        fetch(url, archive, timeout)
-        with ZipFile(archive) as content:
-            content.extractall(scratch)
-        release_last = sorted((Path(scratch) / archive_folder).iterdir(), key=Path.is_file)
+    with unpacked(url, folder, timeout, _PATIENCE) as content:
+        release_last = sorted((content / archive_folder).iterdir(), key=Path.is_file)
         for path in release_last:
             shutil.move(path, folder / path.name)
