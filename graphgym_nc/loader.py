@@ -42,7 +42,10 @@ def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | 
     if format == 'OGB' and ogb_name.startswith('ogbg-'):
         from graphgym_nc.datasets.ogb_graphs import OGBGraphs  # OGB's import asks the network
 
-        return OGBGraphs(dataset_dir, ogb_name, cfg.nc.download_timeout)
+        dataset = OGBGraphs(dataset_dir, ogb_name, cfg.nc.download_timeout)
+        for split, index in zip(SPLITS, dataset.split_idxs, strict=True):
+            dataset._data[f'{split}_graph_index'] = index  # where GraphGym's own loaders look
+        return dataset
     return None
 
 
