@@ -186,7 +186,9 @@ def _model(config: dict[str, Any]) -> str:
 
 def _options(config: dict[str, Any]) -> str:
     scale = config['nc'].get('communicate_scale', 1.0)
-    return '' if scale == 1 else f'nc.communicate_scale {scale:g}'
+    return (
+        '' if scale == 1 or _model(config).startswith('GIN') else f'nc.communicate_scale {scale:g}'
+    )
 
 
 def _experiment(config: dict[str, Any], params: int) -> Experiment:

@@ -95,8 +95,9 @@ def test_size_of_networks(tmp_path, params, layers, name):
 def test_models_and_options(tmp_path):
     write_paper_run(tmp_path / 'a', [0.5], gnn__layer_type='nc_ginconv')
     write_paper_run(
-        tmp_path / 'b', [0.5], gnn__layer_type='nc_ginconv', dataset__transform='AddTriangleCount'
-    )
+        tmp_path / 'b', [0.5], gnn__layer_type='nc_ginconv', dataset__transform='AddTriangleCount',
+        nc__communicate_scale=0.1,
+    )  # fmt: skip
     write_paper_run(tmp_path / 'c', [0.5], nc__communicate_scale=0.1)
     runs, _ = find_runs(tmp_path)
     assert [run.model for run in runs] == ['GIN', 'GIN + 3-cycle count', 'NC-GNN']

@@ -73,6 +73,14 @@ def test_only_what_ran_alike_is_compared(tmp_path, other):
     assert time_table(find_runs(tmp_path)[0])['x GIN'].tolist() == ['1.00', '-']
 
 
+def test_runs_of_the_same_batch_are_compared(tmp_path):
+    for batch, factor in (('idle', 1.0), ('busy', 10.0)):
+        folder = tmp_path / batch
+        write_paper_run(folder / 'gin', [0.5], gnn__layer_type='nc_ginconv', seconds=2 * factor)
+        write_paper_run(folder / 'nc', [0.5], seconds=5 * factor)
+    assert sorted(time_table(find_runs(tmp_path)[0])['x GIN']) == ['1.00', '1.00', '2.50', '2.50']
+
+
 def test_published_costs(tmp_path):
     write_paper_run(tmp_path / 'nc', [0.5], gnn__layers_mp=16, params=508_972)
     (row,) = time_table(find_runs(tmp_path)[0]).to_dict('records')
