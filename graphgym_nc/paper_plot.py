@@ -1,5 +1,6 @@
 """Plots of the paper's tables."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def plot_results(name: str, runs: Sequence[PaperRun], path: Path) -> None:
         for label, colour in _COLOURS.items()
     ]
     figure.legend(handles=handles, loc='outside lower center', ncols=3)
-    figure.suptitle(TITLES[name])
+    figure.suptitle(textwrap.fill(TITLES[name], 50 * columns))
     _save(path)
 
 
