@@ -19,6 +19,9 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     # Number of Linear layers in MLP1, and in MLP2
     cfg.nc.mlp_layers = 2
 
+    # Width inside of MLP1 and MLP2, as a multiple of the layer's output (OGB: 2)
+    cfg.nc.mlp_expansion = 1
+
     # BatchNorm after the Linear layers of MLP1 and MLP2 (the paper: True).
     # Leave it off where all nodes have the same features: the messages of the
     # first layer are then equal, and cannot be normalised

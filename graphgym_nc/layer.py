@@ -143,11 +143,12 @@ def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
 def _mlp(layer_config: LayerConfig, dim_out: int) -> torch.nn.Sequential:
     """MLP1 or MLP2, as :obj:`cfg.nc` describes them.
 
-    Both are as wide inside as the layer's output: the thousands of input
-    features of a citation network squared would be too many parameters.
+    Both are as wide inside as the layer's output, or a multiple of it: the
+    thousands of input features of a citation network squared would be too many
+    parameters.
     """
-    number = cfg.nc.mlp_layers
-    widths = [layer_config.dim_in, *[layer_config.dim_out] * (number - 1), dim_out]
+    number, inner = cfg.nc.mlp_layers, cfg.nc.mlp_expansion * layer_config.dim_out
+    widths = [layer_config.dim_in, *[inner] * (number - 1), dim_out]
     modules: list[torch.nn.Module] = []
     for i, (fan_in, fan_out) in enumerate(pairwise(widths)):
         modules.append(torch.nn.Linear(fan_in, fan_out))

@@ -8,8 +8,6 @@ import torch
 import torch_geometric.transforms as T
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
-from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import create_dataset, get_loader
@@ -19,14 +17,13 @@ from torch_geometric.utils import index_to_mask
 from graphgym_nc import kernels
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.datasets import TriangleCounting, load_sbm, load_tu
+from graphgym_nc.datasets.ogb_files import ogb_files_allowed
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
 from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 from graphgym_nc.triangle_loader import TriangleLoader
 from graphgym_nc.triangle_store import TriangleStore
 from graphgym_nc.validation import ConfigError, check_choice
-
-_PYG_CLASSES = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 
 
 @register_once(register.loader_dict, 'nc')
@@ -46,6 +43,14 @@ def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | 
     if format == 'NC':
         check_choice('dataset.name', name, ['TriangleCounting'])
         return TriangleCounting(dataset_dir, cfg.nc.counting_graphs, cfg.nc.counting_seed)
+    ogb_name = name.replace('_', '-')
+    if format == 'OGB' and ogb_name.startswith('ogbg-'):
+        from graphgym_nc.datasets.ogb_graphs import OGBGraphs  # OGB's import asks the network
+
+        dataset = OGBGraphs(dataset_dir, ogb_name, cfg.nc.download_timeout)
+        for split, index in zip(SPLITS, dataset.split_idxs, strict=True):
+            dataset._data[f'{split}_graph_index'] = index  # where GraphGym's own loaders look
+        return dataset
     return None
 
 
@@ -78,10 +83,7 @@ class DataModule(pl.LightningDataModule):
 
     def __init__(self) -> None:
         super().__init__()
-        # OGB calls `torch.load` without naming PyG's classes (ogb/*/dataset_pyg.py). Those that
-        # PyG has named already must not be forgotten when the context ends.
-        known = torch.serialization.get_safe_globals()
-        with torch.serialization.safe_globals([c for c in _PYG_CLASSES if c not in known]):
+        with ogb_files_allowed():
             self.dataset = _load()
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)

@@ -135,6 +135,7 @@ def run_seed() -> None:
         record.note(
             data_source=datamodule.source,
             data_fingerprint=fingerprint,
+            graphs=len(datamodule.dataset),
             metric=metric,
             minimise=minimise,
         )

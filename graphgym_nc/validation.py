@@ -55,6 +55,8 @@ def check_nc(cfg: CfgNode) -> None:
     """
     nc = cfg.nc
     _check(nc.mlp_layers >= 1, 'nc.mlp_layers', nc.mlp_layers, 'an integer from 1')
+    width = nc.mlp_expansion
+    _check(width >= 1, 'nc.mlp_expansion', width, 'an integer from 1')
     scale = nc.communicate_scale
     _check(math.isfinite(scale) and scale > 0, 'nc.communicate_scale', scale, 'a positive number')
     _check(math.isfinite(nc.eps), 'nc.eps', nc.eps, 'a finite number')

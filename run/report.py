@@ -2,6 +2,9 @@
 
 Of runs: their table and learning curves. Of a grid: its table, best first, and which choices have
 the best ranks.
+
+report.py --paper [--results FOLDER] [--out FOLDER]: the paper's tables, with all that has been run
+of them, wherever it lies in the folder of results, beside the published figures.
 """
 
 import argparse
@@ -9,6 +12,9 @@ import sys
 from pathlib import Path
 
 from graphgym_nc.agg import seed_folders
+from graphgym_nc.paper_plot import plot_results, plot_times
+from graphgym_nc.paper_runs import find_runs
+from graphgym_nc.paper_tables import TITLES, result_table, time_table
 from graphgym_nc.ranks import plot_ranks, rank_analysis, rank_table
 from graphgym_nc.report import Run, grid_table, load_grid, markdown, plot_curves, scored, table
 
@@ -17,7 +23,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('folders', nargs='+', type=Path, help='of configurations, or of a grid')
+    parser.add_argument('folders', nargs='*', type=Path, help='of configurations, or of a grid')
+    parser.add_argument('--paper', action='store_true', help="the paper's tables")
+    parser.add_argument(
+        '--results', type=Path, default=Path('results'), help='with --paper (default: results)'
+    )
     parser.add_argument('--out', type=Path, help='where to write (default: beside the runs)')
     parser.add_argument(
         '--ties',
@@ -27,8 +37,12 @@ def main() -> None:
         help='results of a grid that differ by no more share a rank (GraphGym: 0.02)',
     )
     args = parser.parse_args()
+    if args.paper == bool(args.folders):
+        parser.error('name folders, or --paper')
     try:
-        if len(args.folders) == 1 and not seed_folders(args.folders[0]):
+        if args.paper:
+            report_paper(args.results, args.out or args.results / 'paper')
+        elif len(args.folders) == 1 and not seed_folders(args.folders[0]):
             report_grid(args.folders[0], args.out or args.folders[0], args.ties)
         else:
             report_runs(args.folders, args.out or args.folders[0].parent)
@@ -62,6 +76,30 @@ def report_grid(folder: Path, out: Path, ties: float) -> None:
         rank_table(rankings).to_csv(out / 'ranks.csv', index=False)
         plot_ranks(rankings, out / 'ranks.png')
         print(f"Ranks: '{out}/ranks.csv' and '.png'")
+
+
+def report_paper(results: Path, out: Path) -> None:
+    runs, others = find_runs(results)
+    if not runs:
+        found = ''.join(f'\n  {reason}' for reason in others)
+        raise FileNotFoundError(f"there is no finished run of the paper's in '{results}'{found}")
+    out.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for name, title in TITLES.items():
+        ours = [run for run in runs if run.experiment.table == name]
+        frame = result_table(name, ours)
+        frame.to_csv(out / f'{name}.csv', index=False)
+        parts.append(f'## {title}\n\n{markdown(frame)}')
+        if ours:
+            plot_results(name, ours, out / f'{name}.png')
+    frame = time_table(runs)
+    frame.to_csv(out / 'time.csv', index=False)
+    plot_times(runs, out / 'time.png')
+    parts.append(f'## Cost, measured here (CPU or GPU as it says)\n\n{markdown(frame)}')
+    if others:
+        parts.append('Not in the tables:\n\n' + '\n'.join(f'- {reason}' for reason in others))
+    write(out, '\n\n'.join(parts))
+    print(f"\nTables: '{out}/report.md', and each as '.csv' and '.png'")
 
 
 def write(out: Path, text: str) -> None:

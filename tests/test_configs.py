@@ -10,13 +10,14 @@ import yaml
 
 from graphgym_nc.agg import read_stats
 from graphgym_nc.configs_gen import generate, task_name
+from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
 from graphgym_nc.grid import Grid
 from graphgym_nc.runner import main
 from graphgym_nc.settings import flat
 from tests.tu_files import write_tu
 
 ROOT = Path(__file__).parents[1]
-CONFIGS = sorted(path for path in (ROOT / 'configs').glob('*.yaml') if 'ppa' not in path.stem)
+CONFIGS = sorted((ROOT / 'configs').glob('*.yaml'))
 
 TINY = [
     'nc.sbm_source', 'generated', 'nc.sbm_graphs', '[3,2,2]', 'nc.counting_graphs', '40',
@@ -42,6 +43,7 @@ def data_dir(tmp_path_factory):
         number = 10 * classes
         graphs = [nx.gnp_random_graph(8, 0.6, seed=i) for i in range(number)]
         write_tu(root, name, graphs, [i % classes for i in range(number)], labels)
+    save_ppa_like(root / 'ogbg_ppa', draw_ppa_like(80, num_nodes=10, num_edges=25))
     return root
 
 
@@ -60,9 +62,11 @@ def test_check(cfg, data_dir, path, capsys, tmp_path, monkeypatch):
         assert f'{said[1]}\n' in re.search(r'parameters +.*\n', printed)[0]
 
 
-@pytest.mark.parametrize(
-    'path', [p for p in CONFIGS if p.stem.startswith('nc_')], ids=lambda path: path.stem
-)
+# Those of ogbg-ppa have one budget instead: see test_configs_ppa.py.
+WITH_TWIN = [p for p in CONFIGS if p.stem.startswith('nc_') and p.stem != 'nc_ppa']
+
+
+@pytest.mark.parametrize('path', WITH_TWIN, ids=lambda path: path.stem)
 def test_the_twin_differs_in_the_layer_alone(path):
     twin = path.with_name(f'gin_{path.stem.removeprefix("nc_")}.yaml')
     if path.stem.endswith('_scaled'):

@@ -7,7 +7,9 @@ import torch
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.datasets import TUDataset
 from torch_geometric.graphgym import register
+from torch_geometric.graphgym.loader import create_loader
 
+from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
 from graphgym_nc.loader import DataModule
 from graphgym_nc.validation import ConfigError
 from tests.reference import dense_graph
@@ -227,3 +229,14 @@ def test_tu_data_sets_with_counts_of_triangles(cfg, tmp_path):
     assert module.dataset[0].x[:, -1].tolist() == [3.0] * 4
     assert module.dataset[1].x[:, -1].tolist() == [0.0] * 5
     assert [len(part) for part in module._parts] == [2, 2]
+
+
+@pytest.mark.filterwarnings('ignore')  # what stock GraphGym and PyG have to say
+def test_graphs_of_ogb_with_stock_graphgym(cfg, tmp_path):
+    save_ppa_like(tmp_path / 'ogbg_ppa', draw_ppa_like(80, num_nodes=10, num_edges=25))
+    cfg.dataset.format, cfg.dataset.name, cfg.dataset.dir = 'OGB', 'ogbg-ppa', str(tmp_path)
+    cfg.dataset.task, cfg.dataset.task_type = 'graph', 'classification'
+    ours = [len(loader.dataset) for loader in DataModule().loaders]
+    theirs = [len(loader.dataset) for loader in create_loader()]
+    assert ours == theirs == [40, 20, 20]
+    assert (cfg.share.dim_in, cfg.share.dim_out, cfg.share.num_splits) == (1, 37, 3)

@@ -1,7 +1,7 @@
 import torch
 from sklearn.metrics import balanced_accuracy_score
 
-from graphgym_nc.metric import accuracy_sbm
+from graphgym_nc.metric import accuracy_ogb, accuracy_sbm
 
 
 def test_accuracy_sbm_by_hand(cfg):
@@ -17,3 +17,11 @@ def test_accuracy_sbm_equals_sklearn(cfg):
     pred = torch.randn(500, 6, generator=generator)
     expected = balanced_accuracy_score(true, pred.argmax(dim=1))
     assert accuracy_sbm([true], [pred], 'classification_multi') == round(expected, 4)
+
+
+def test_accuracy_of_ogb_by_hand(cfg):
+    cfg.dataset.name = 'ogbg-ppa'
+    pred = torch.eye(37)[[36, 0, 5]]
+    assert accuracy_ogb(
+        [torch.tensor([[36], [0]]), torch.tensor([[4]])], [pred[:2], pred[2:]], 'classification'
+    ) == round(2 / 3, 4)

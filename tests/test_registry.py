@@ -10,11 +10,11 @@ from graphgym_nc.registry import register_once
 
 def test_everything_is_registered():
     assert {'ncgnnconv', 'ncgnneconv', 'nc_ginconv', 'nc_gineconv'} <= register.layer_dict.keys()
-    assert 'jkconcat' in register.stage_dict
+    assert {'jkconcat', 'ogbstack'} <= register.stage_dict.keys()
     assert 'inductive_node' in register.head_dict
-    assert 'LinearNode' in register.node_encoder_dict
+    assert {'LinearNode', 'PPANode'} <= register.node_encoder_dict.keys()
     assert {'weighted_cross_entropy', 'l1'} <= register.loss_dict.keys()
-    assert 'accuracy_sbm' in register.metric_dict
+    assert {'accuracy_ogb', 'accuracy_sbm'} <= register.metric_dict.keys()
     assert 'one_cycle' in register.scheduler_dict
 
 
