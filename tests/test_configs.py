@@ -86,7 +86,8 @@ def test_the_learning_rate_falls_at_regular_steps(path):
 
 
 @pytest.mark.parametrize(
-    ('name', 'number'), [('counting', 2), ('sbm', 10), ('sparse', 6), ('time', 12), ('tu', 12)]
+    ('name', 'number'),
+    [('counting', 2), ('ppa', 3), ('sbm', 10), ('sparse', 6), ('time', 12), ('tu', 12)],
 )
 def test_grids_of_the_tables(name, number):
     grid = Grid.load(ROOT / 'grids' / f'{name}.txt')
