@@ -61,8 +61,10 @@ class Contestants:
         incidence = TriangleIncidence.build(edge_index, num_nodes)
         torch.manual_seed(0)
         gin = GINConv(paper_mlp(workload.channels), train_eps=True)
-        conv = NCGNNConv(copy.deepcopy(gin.nn), paper_mlp(workload.channels))
-        fast_gin = FastGINConv(copy.deepcopy(gin.nn), train_eps=True)
+        conv = NCGNNConv(paper_mlp(workload.channels), paper_mlp(workload.channels))
+        conv.nn.load_state_dict(gin.nn.state_dict())
+        fast_gin = FastGINConv(paper_mlp(workload.channels), train_eps=True)
+        fast_gin.load_state_dict(gin.state_dict())
         functions = {
             'GINConv': partial(_run, gin, x, edge_index),
             'NC-GNN': partial(_run, conv, x, edge_index, incidence),
@@ -71,7 +73,8 @@ class Contestants:
         }
         if materialise and incidence.num_messages * workload.channels < _MAX_MATERIALISED:
             triangles = find_triangles(edge_index, num_nodes)
-            slow = MaterialisingConv(copy.deepcopy(gin.nn), copy.deepcopy(conv.nn_communicate))
+            slow = MaterialisingConv(paper_mlp(workload.channels), paper_mlp(workload.channels))
+            slow.load_state_dict(conv.state_dict())
             functions['every message'] = partial(_run, slow, x, edge_index, triangles)
         return Contestants(functions, incidence)
 

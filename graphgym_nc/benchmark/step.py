@@ -77,14 +77,16 @@ def _divide(
     def total(*marks: str) -> float:
         return sum(v for k, v in durations.items() if any(mark in k for mark in marks))
 
-    whole = total('run_training_epoch') - total('[_EvaluationLoop].val_next', 'validation_step')
+    evaluation = total('[_EvaluationLoop].val_next', 'validation_step', 'on_validation')
     parts = {
         'data loading': total('train_dataloader_next', 'batch_to_device'),
         'listing': listing,
         'model': total('run_training_batch') - listing,
         'logging': total('[Callback]'),
     }
-    parts['rest'] = max(0.0, whole - sum(parts.values()))
+    within = total('run_training_epoch') - evaluation
+    parts['rest'] = max(0.0, within - sum(parts.values()))
+    whole = sum(parts.values())
     return {
         'run': name,
         'ms per step': 1e3 * whole / batches,

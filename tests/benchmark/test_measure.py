@@ -1,0 +1,32 @@
+import pytest
+import torch
+
+from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops, peak_bytes, seconds
+
+
+def test_functions_are_called_in_turn():
+    calls = []
+    times = seconds({'a': lambda: calls.append('a'), 'b': lambda: calls.append('b')}, repeat=3)
+    assert ''.join(calls) == 'ab' * 4
+    assert list(times) == ['a', 'b']
+    assert min(times.values()) > 0
+
+
+def test_peak_bytes_by_hand():
+    size = 1 << 20
+
+    def function():
+        first = torch.ones(size)  # 4 MB
+        second = first + first  # 8 MB
+        del first
+        third = second + second  # again 8 MB
+        del second, third
+        torch.ones(size // 2)
+
+    assert peak_bytes(function) == pytest.approx(8 * size, rel=0.01)
+    assert peak_bytes(lambda: None) == 0
+
+
+def test_peaks_of_the_machine():
+    assert copy_bandwidth(1 << 20) > 1e6
+    assert matmul_flops(100, 16) > 1e6
