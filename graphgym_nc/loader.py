@@ -1,12 +1,14 @@
 """Data sets by name, their splits and loaders."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 import torch_geometric.transforms as T
 from torch import Tensor
+from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
@@ -18,6 +20,8 @@ from torch_geometric.utils import index_to_mask
 
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.datasets import TriangleCounting, load_sbm
+from graphgym_nc.datasets.prepared import prepared_once
+from graphgym_nc.distributed import ShareSampler, world_size
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
 from graphgym_nc.transforms import AddTriangles
@@ -62,6 +66,11 @@ def _load() -> InMemoryDataset:
         ) from error
 
 
+def _generated() -> dict[str, Any]:
+    """The keys that generated data depend on."""
+    return {key: cfg.nc[key] for key in sorted(cfg.nc) if key.startswith(('sbm_', 'counting_'))}
+
+
 class DataModule(pl.LightningDataModule):
     """The loaders of all splits; test is evaluated beside validation.
 
@@ -76,7 +85,12 @@ class DataModule(pl.LightningDataModule):
         # OGB calls `torch.load` without naming PyG's classes (ogb/*/dataset_pyg.py). Those that
         # PyG has named already must not be forgotten when the context ends.
         known = torch.serialization.get_safe_globals()
-        with torch.serialization.safe_globals([c for c in _PYG_CLASSES if c not in known]):
+        unknown = [c for c in _PYG_CLASSES if c not in known]
+        folder = Path(cfg.dataset.dir) / cfg.dataset.name
+        with (
+            torch.serialization.safe_globals(unknown),
+            prepared_once(folder, cfg.dataset.format, *_generated().items()),
+        ):
             self.dataset = _load()
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
@@ -207,6 +221,8 @@ def _set_dimensions(data: Data) -> None:
 
 
 def _loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
+    if world_size() > 1:
+        return DataLoader(dataset, batch_sampler=_shares(dataset, shuffle), **_loading())
     if sampler != 'full_batch' and len(dataset) == 1:
         try:
             loader = get_loader(dataset, sampler, cfg.train.batch_size, shuffle)
@@ -221,7 +237,26 @@ def _loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
         dataset,
         batch_size=cfg.train.batch_size,
         shuffle=shuffle,
-        num_workers=cfg.num_workers,
-        pin_memory=torch.cuda.is_available(),
-        persistent_workers=cfg.num_workers > 0,
+        **_loading(),
     )
+
+
+def _loading() -> dict[str, Any]:
+    return {
+        'num_workers': cfg.num_workers,
+        'pin_memory': torch.cuda.is_available(),
+        'persistent_workers': cfg.num_workers > 0,
+    }
+
+
+def _shares(dataset: InMemoryDataset, shuffle: bool) -> ShareSampler:
+    """The share of this process in every batch."""
+    generator = torch.Generator() if shuffle else None
+    order = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+    try:
+        return ShareSampler(BatchSampler(order, cfg.train.batch_size, False), generator)
+    except ValueError as error:
+        raise ConfigError(
+            f"'devices' x 'num_nodes' is {world_size()}, but a split of '{cfg.dataset.name}' has "
+            f'only {len(dataset)} graph(s), and a graph is never divided'
+        ) from error

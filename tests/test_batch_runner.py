@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from graphgym_nc.batch import try_lock
 from graphgym_nc.batch_runner import main
+from graphgym_nc.run_lock import try_lock
 
 FAKE = Path(__file__).parent / 'fake_main.py'
 ROOT = Path(__file__).parents[1]
