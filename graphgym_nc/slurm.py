@@ -130,8 +130,11 @@ def submit(
         try:
             executor = submitit.SlurmExecutor(logs, max_num_timeout=settings.timeouts)
             executor.update_parameters(job_name=name, **parameters)
-            with executor.batch():
-                tasks = [executor.submit(Task(str(script), job)) for job in todo]
+            tasks: list[Any] = []
+            for i in range(0, len(todo), settings.array_size):
+                with executor.batch():
+                    part = todo[i : i + settings.array_size]
+                    tasks += [executor.submit(Task(str(script), job)) for job in part]
             ids = {job.name: task.job_id for job, task in zip(todo, tasks, strict=True)}
             queued = queue(folder)
             over = {*ids.values(), *(id_ for id_ in before.tasks.values() if id_ in queued)}

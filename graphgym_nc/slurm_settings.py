@@ -41,6 +41,8 @@ class SlurmSettings:
         gpus: The number of GPUs of a node.
         cpus: The number of cores of each device.
         array_parallelism: How many tasks may run at the same time.
+        array_size: How many tasks go into one array; SLURM's own limit
+            (MaxArraySize) is 1001 by default.
         signal_seconds: How long before the end of its time a task is told.
         timeouts: How often a task that runs out of time is queued again.
         report_partition: The partition of the job that aggregates, which needs
@@ -61,6 +63,7 @@ class SlurmSettings:
     gpus: int = 0
     cpus: int = 1
     array_parallelism: int = 256
+    array_size: int = 1000
     signal_seconds: int = 90
     timeouts: int = 100
     report_partition: str | None = None
@@ -179,7 +182,7 @@ def _checked(key: str, value: Any) -> Any:
     try:
         if key == 'time':
             value = minutes(value)
-        if key in ('time', 'cpus', 'array_parallelism'):
+        if key in ('time', 'cpus', 'array_parallelism', 'array_size'):
             return _at_least(1, value)
         if key in ('gpus', 'signal_seconds', 'timeouts'):
             return _at_least(0, value)
