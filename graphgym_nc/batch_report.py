@@ -1,7 +1,6 @@
 """How a batch stands, and how it ended, whoever has run it."""
 
-import os
-import subprocess
+import runpy
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -96,8 +95,10 @@ def aggregate_and_report(folder: Path, jobs: Sequence[Job]) -> int:
         The exit code: 1 if any job failed.
     """
     code = finish(outcome_of(jobs), folder)
-    report = Path(__file__).parents[1] / 'run' / 'report.py'
-    sys.stdout.flush()
-    env = {**os.environ, 'PYTHONUNBUFFERED': '1'}
-    result = subprocess.run([sys.executable, report, folder], env=env, check=False)
-    return code or result.returncode
+    sys.argv = ['report.py', str(folder)]
+    try:
+        runpy.run_path(str(Path(__file__).parents[1] / 'run' / 'report.py'), run_name='__main__')
+    except SystemExit as error:  # nothing is done, and so there is nothing to report
+        print(error, file=sys.stderr)
+        code = 1
+    return code

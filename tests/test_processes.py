@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from graphgym_nc.datasets import TriangleCounting
+from graphgym_nc.loader import DataModule
 from graphgym_nc.processes import check_processes, cluster_environment, process_number, together
 from graphgym_nc.validation import ConfigError
 
@@ -118,11 +120,16 @@ def test_all_processes_stop_at_an_error(folder):
     again = run(folder, 'out_dir', 'two', 'optim.max_epoch', '4', 'devices', '2')
     assert again.returncode == 1
     assert again.stderr.count("there are results in 'two/") == 1
-    few = run(folder, 'out_dir', 'few', 'nc.sbm_graphs', '[5,1,5]', 'devices', '2')
-    assert few.returncode == 1
-    assert "a split of 'CLUSTER' has only 1 graph(s)" in few.stderr
-    record = json.loads((folder / 'few' / NAME / '0' / 'run.json').read_text())
-    assert record['status'] == 'FAILED'
+
+
+def test_a_graph_is_never_divided(cfg, monkeypatch):
+    monkeypatch.setattr('graphgym_nc.loader.world_size', lambda: 2)
+    monkeypatch.setattr('graphgym_nc.distributed.world_size', lambda: 2)
+    cfg.dataset.format, cfg.dataset.name, cfg.dataset.task = 'NC', 'TriangleCounting', 'graph'
+    cfg.nc.counting_graphs, cfg.dataset.split = 10, [0.8, 0.1, 0.1]
+    monkeypatch.setattr(TriangleCounting, 'split_idxs', [range(8), range(8, 9), range(9, 10)])
+    with pytest.raises(ConfigError, match=r"a split of 'TriangleCounting' has only 1 graph\(s\)"):
+        DataModule()
 
 
 @pytest.fixture
