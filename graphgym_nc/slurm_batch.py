@@ -11,6 +11,7 @@ from graphgym_nc.batch_report import finish, outcome_of, state
 from graphgym_nc.grid import Variant
 from graphgym_nc.grid_file import GridError
 from graphgym_nc.progress import Progress
+from graphgym_nc.record import run_status
 from graphgym_nc.slurm import Submitted, import_submitit, queue, slurm_folder, submit
 from graphgym_nc.slurm_settings import SlurmSettings
 from graphgym_nc.workers import environments
@@ -32,6 +33,21 @@ def states(folder: Path, names: Iterable[str]) -> dict[str, str]:
         )
         for name in names
     }
+
+
+def left_to_submit(jobs: Sequence[Job], folder: Path) -> list[Job]:
+    """The jobs that are not done, and that nobody works on or has queued.
+
+    Raises:
+        GridError: If SLURM does not answer.
+    """
+    submitted, queued = Submitted.load(folder), queue(folder)
+    return [
+        job
+        for job in jobs
+        if submitted.tasks.get(job.name) not in queued
+        and state(job.run_dir) in ('pending', 'failed')
+    ]
 
 
 def job_shape(variants: Sequence[Variant]) -> tuple[int, int]:
@@ -62,8 +78,7 @@ def run_on_slurm(
         The exit code: 0 if they have been submitted; if they are waited for, 1
         if any failed.
     """
-    found = states(folder, [job.name for job in jobs])
-    todo = [job for job in jobs if found[job.name] in ('pending', 'failed')]
+    todo = left_to_submit(jobs, folder)
     if not todo:
         print('Nothing to submit: all jobs are done, running or in the queue.')
     else:
@@ -87,13 +102,11 @@ def show_plan(
     """
     import_submitit()
     slurm_folder(folder)
-    found = states(folder, [job.name for job in jobs])
-    for job in jobs:
-        print(f'{found[job.name]:<8} {job.name}')
-    todo = [name for name in found.values() if name in ('pending', 'failed')]
-    asked = settings.tasks(*shape)
+    todo = left_to_submit(jobs, folder)
+    for job in todo:
+        print(f'{run_status(job.run_dir):<8} {job.name}')
     print(f'Would submit {len(todo)} task(s), each with:')
-    for key, value in asked.items():
+    for key, value in settings.tasks(*shape).items():
         print(f'  {key}: {value}')
     print(f'and a job that reports on them, with:\n  dependency: afterany, {settings.report}')
 
