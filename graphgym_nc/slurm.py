@@ -145,7 +145,7 @@ def submit(
                 job_name=name, dependency=f'afterany:{after}', **settings.report
             )
             report = executor.submit(Report(folder.absolute(), tuple(jobs))).job_id
-        except (submitit.core.utils.FailedJobError, RuntimeError) as error:
+        except RuntimeError as error:  # submitit's errors are such
             raise GridError(f'SLURM did not take the jobs: {error}') from error
         submitted = Submitted({**before.tasks, **ids}, report)
         submitted.save(folder)

@@ -115,7 +115,7 @@ class SlurmSettings:
             'ntasks_per_node': devices,
             'cpus_per_task': self.cpus,
             'array_parallelism': self.array_parallelism,
-            'signal_delay_s': self.signal_seconds,
+            'signal_delay_s': min(self.signal_seconds, self.time * 15),  # a quarter of it
             # The first task to fail ends those that would wait for it.
             'srun_args': ['--kill-on-bad-exit=1', f'--cpus-per-task={self.cpus}'],
         }
@@ -165,7 +165,8 @@ def minutes(text: str | int) -> int:
 
 def _read_site(path: Path) -> dict[str, Any]:
     try:
-        settings = yaml.safe_load(path.read_text()) or {}
+        # As texts: YAML would take 12:00:00 for a number to the base of 60.
+        settings = yaml.load(path.read_text(), Loader=yaml.BaseLoader) or {}
     except FileNotFoundError:
         raise GridError(f"there is no site file '{path}'") from None
     except yaml.YAMLError as error:

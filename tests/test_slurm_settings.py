@@ -53,8 +53,10 @@ def test_paths_that_a_script_could_mistake(name):
     [(90, 90), ('90', 90), ('1:30', 2), ('2:00:00', 120), ('1-0', 1440), ('2-12:30', 3630),
      ('0-0:0:1', 1)],
 )  # fmt: skip
-def test_times(text, expected):
+def test_times(text, expected, tmp_path):
     assert minutes(text) == expected
+    (tmp_path / 'site.yaml').write_text(f'time: {text}')
+    assert SlurmSettings.load(tmp_path / 'site.yaml', {}).time == expected
 
 
 def test_the_command_line_goes_over_the_site(tmp_path):
@@ -70,6 +72,9 @@ def test_the_command_line_goes_over_the_site(tmp_path):
     assert parameters['time'] == 1440
     assert parameters['gpus_per_node'] == parameters['ntasks_per_node'] == 2
     assert parameters['nodes'] == 3
+    assert parameters['signal_delay_s'] == 90
+    short = SlurmSettings.load(site, {'time': 2}).tasks(1, 1)
+    assert short['signal_delay_s'] == 30
     assert parameters['setup'] == ['module load cuda/12.4']
     assert parameters['additional_parameters'] == {'requeue': True, 'reservation': 'course'}
     assert 'gpus_per_node' not in found.report

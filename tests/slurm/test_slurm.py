@@ -81,6 +81,11 @@ def test_a_failure_is_listed_and_submitted_again(cluster):
     (cluster.folder / 'toy.txt').write_text(
         f'# config: {CONFIG}\ngnn.act act ["relu", "selu"]\ndataset.dir dir ["{hostile}"]\n'
     )
+    refused = cluster.batch('toy.txt', '--launcher', 'slurm', '--partition', 'nowhere')
+    assert refused.returncode == 2
+    assert 'SLURM did not take the jobs' in refused.stderr
+    assert 'invalid partition' in refused.stderr.lower()
+
     options = ('toy.txt', '--launcher', 'slurm', '--wait', 'cfg_dest', '$(touch d)\n#SBATCH -x')
     first = cluster.batch(*options, script=FAKE)
     assert first.returncode == 1
