@@ -80,8 +80,16 @@ def test_killed_and_resumed_ends_like_an_undisturbed_run(scheduler):
     assert record('parts')['resumed']
 
 
+@pytest.fixture
+def interruptible():
+    """A shell that starts tests in the background makes them and their children ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(('signum', 'code'), [(signal.SIGTERM, 143), (signal.SIGINT, 1)])
-def test_a_signal_interrupts_and_does_not_fail(signum, code):
+def test_a_signal_interrupts_and_does_not_fail(signum, code, interruptible):
     script = [sys.executable, '-W', 'ignore', str(ROOT / 'run' / 'main.py')]
     process = subprocess.Popen(
         [*script, *command('out_dir', 'parts', 'optim.max_epoch', '5000')],
