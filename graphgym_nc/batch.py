@@ -1,6 +1,5 @@
 """Runs many jobs on this machine (a POSIX one), a few at a time."""
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from graphgym_nc.progress import Progress
 from graphgym_nc.record import run_status
+from graphgym_nc.run_lock import try_lock
 
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 10.0
@@ -49,11 +49,11 @@ class Outcome:
 
     Attributes:
         done: Those that are DONE.
-        failed: Those that failed, with their exit code.
+        failed: Those that failed, and what there is to say of it.
     """
 
     done: list[Job] = field(default_factory=list)
-    failed: list[tuple[Job, int]] = field(default_factory=list)
+    failed: list[tuple[Job, str]] = field(default_factory=list)
 
 
 class Stopped(Exception):  # noqa: N818 - it is no error
@@ -157,7 +157,7 @@ class _Pool:
                 self.queue.append(job)
                 self.progress.say(f'{job.name} failed (exit code {code}), and is tried again')
             else:
-                self.outcome.failed.append((job, code))
+                self.outcome.failed.append((job, f'exit code {code}'))
                 self.show()
                 self.progress.finish(job.name, f'FAILED (exit code {code})')
 
@@ -173,25 +173,6 @@ def tail(path: Path, lines: int = 8) -> str:
     except FileNotFoundError:
         return ''
     return '\n'.join(text.rstrip().splitlines()[-lines:])
-
-
-def try_lock(run_dir: Path) -> int | None:
-    """Takes the lock of a folder of results, if it is free.
-
-    Returns:
-        A file descriptor. The lock is held as long as any process has it: a job
-        that outlives its batch keeps others away from its folder.
-    """
-    run_dir.mkdir(parents=True, exist_ok=True)
-    # Beside the folder, in which the run has a lock of its own.
-    path = run_dir.with_name(f'.{run_dir.name}.lock')
-    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
 
 
 def _popen(job: Job, script: Path, env: Mapping[str, str], lock: int) -> 'subprocess.Popen[bytes]':

@@ -9,14 +9,17 @@ from pathlib import Path
 
 from torch_geometric.graphgym.config import cfg
 
-from graphgym_nc.agg import AggError
-from graphgym_nc.agg_batch import agg_batch
-from graphgym_nc.batch import Job, Outcome, Stopped, run_jobs, tail
-from graphgym_nc.configs_gen import base_configs, generate, task_name
+from graphgym_nc.batch import Job, Stopped, run_jobs
+from graphgym_nc.batch_options import parse_args
+from graphgym_nc.batch_report import finish, show_states
+from graphgym_nc.configs_gen import base_configs, generate, load_base, task_name
 from graphgym_nc.grid import Grid, Variant
 from graphgym_nc.grid_file import GridError
-from graphgym_nc.manifest import add_to_manifest
+from graphgym_nc.manifest import add_to_manifest, read_manifest
 from graphgym_nc.record import run_status
+from graphgym_nc.slurm import import_submitit, slurm_folder
+from graphgym_nc.slurm_batch import job_shape, run_on_slurm, show_plan, states
+from graphgym_nc.slurm_settings import SlurmSettings
 from graphgym_nc.workers import available_cpus, environments, threads_per_worker, visible_gpus
 
 
@@ -36,65 +39,87 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
     try:
         grid = Grid.load(args.grid)
         bases = base_configs(grid, args.config)
+        folder = folder_of(grid, bases, args.opts)
+        if args.status:
+            return show_status(folder)
         variants = generate(grid, bases, args.opts, args.sample, args.compare)
-        folder = Path(variants[0].config.get('out_dir', cfg.out_dir)) / task_name(bases, grid)
         seed = variants[0].config.get('seed', cfg.seed)
         seeds = range(seed, seed + args.repeat)
-        workers = make_workers(args.jobs, folder, variants, seeds)
-        threads = int(workers[0]['OMP_NUM_THREADS'])
-        jobs = make_jobs(folder, variants, seeds, threads)
-        if args.dry_run:
-            print('\n'.join(f'{run_status(job.run_dir):<8} {job.name}' for job in jobs))
-        done = sum(job.is_done for job in jobs)
-        print(
-            f'{len(variants)} configuration(s) x {len(seeds)} seed(s) = {len(jobs)} job(s), '
-            f"{done} of them DONE, {len(workers)} at a time, in '{folder}'",
-            flush=True,
-        )
-        if args.dry_run:
-            return 0
-        add_to_manifest(folder, variants, seeds)
-        return run(jobs, variants, folder, script, workers, args.retry)
+        launch = on_slurm if args.launcher == 'slurm' else on_this_machine
+        return launch(args, folder, variants, seeds, script)
     except (GridError, OSError) as error:
         print(f'run_batch: {error}', file=sys.stderr)
         return 2
 
 
-def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parses the arguments."""
-    parser = argparse.ArgumentParser(
-        prog='run_batch', description='Run a grid of configurations, each with several seeds.'
+def folder_of(grid: Grid, bases: Sequence[Path], opts: Sequence[str]) -> Path:
+    """The folder of all results of a grid."""
+    given = dict(zip(opts[::2], opts[1::2], strict=False))
+    out_dir = given.get('out_dir', load_base(bases[0]).get('out_dir', cfg.out_dir))
+    return Path(out_dir) / task_name(bases, grid)
+
+
+def show_status(folder: Path) -> int:
+    """Prints how a batch stands."""
+    runs = read_manifest(folder)
+    if not runs:
+        raise GridError(f"no batch has been started in '{folder}'")
+    names = [f'{name}/{seed}' for name, entry in runs.items() for seed in entry.seeds]
+    show_states(states(folder, names), folder)
+    return 0
+
+
+def on_this_machine(
+    args: argparse.Namespace,
+    folder: Path,
+    variants: Sequence[Variant],
+    seeds: Sequence[int],
+    script: Path,
+) -> int:
+    """Runs all jobs here."""
+    workers = make_workers(args.jobs, folder, variants, seeds)
+    jobs = make_jobs(folder, variants, seeds, int(workers[0]['OMP_NUM_THREADS']))
+    if args.dry_run:
+        for job in jobs:
+            print(f'{run_status(job.run_dir):<8} {job.name}')
+    summary = _summary(jobs, variants, seeds)
+    print(f"{summary}, {len(workers)} at a time, in '{folder}'", flush=True)
+    if args.dry_run:
+        return 0
+    add_to_manifest(folder, variants, seeds)
+    return run(jobs, variants, folder, script, workers, args.retry or 0)
+
+
+def on_slurm(
+    args: argparse.Namespace,
+    folder: Path,
+    variants: Sequence[Variant],
+    seeds: Sequence[int],
+    script: Path,
+) -> int:
+    """Submits all jobs to SLURM."""
+    settings = SlurmSettings.load(args.site, args.slurm)
+    jobs = make_jobs(folder, variants, seeds, settings.cpus)
+    shape = job_shape(variants)
+    if args.dry_run:
+        show_plan(jobs, folder, settings, shape)
+    print(f"{_summary(jobs, variants, seeds)}, in '{folder}'", flush=True)
+    if args.dry_run:
+        return 0
+    slurm_folder(folder)  # before anything is written
+    import_submitit()
+    add_to_manifest(folder, variants, seeds)
+    if args.prepare:
+        prepare(variants, [job for job in jobs if not job.is_done], script, {})
+    return run_on_slurm(jobs, script, folder, settings, shape, args.wait)
+
+
+def _summary(jobs: Sequence[Job], variants: Sequence[Variant], seeds: Sequence[int]) -> str:
+    done = sum(job.is_done for job in jobs)
+    return (
+        f'{len(variants)} configuration(s) x {len(seeds)} seed(s) = {len(jobs)} job(s), '
+        f'{done} of them DONE'
     )
-    parser.add_argument('grid', type=Path, help='the grid')
-    parser.add_argument(
-        '--config',
-        type=Path,
-        help="the base configuration (default: the grid's '# config:' lines)",
-    )
-    parser.add_argument('--repeat', type=_positive, default=1, help='the number of seeds')
-    parser.add_argument(
-        '--jobs', type=_positive, help='how many at a time (default: one per GPU; one on the CPU)'
-    )
-    parser.add_argument(
-        '--sample', type=_positive, help='draw that many configurations (always the same)'
-    )
-    parser.add_argument(
-        '--compare',
-        type=lambda text: text.split(','),
-        default=[],
-        metavar='ALIAS,...',
-        help='with --sample: for each of these, that many settings with all of its choices',
-    )
-    parser.add_argument('--retry', type=int, default=0, help='how often to retry a failed job')
-    parser.add_argument('--dry-run', action='store_true', help='list the jobs, and run none')
-    args, opts = parser.parse_known_args(argv)
-    for option in opts:
-        if option.startswith('--'):
-            parser.error(f"there is no option '{option}'")
-    if args.compare and not args.sample:
-        parser.error('--compare needs --sample')
-    args.opts = opts
-    return args
 
 
 def make_workers(
@@ -182,31 +207,3 @@ def prepare(
         if result.returncode:
             # Its jobs will fail for the same reason; others need not.
             print(f'It failed: {result.stderr.rstrip()[-500:]}', file=sys.stderr)
-
-
-def finish(outcome: Outcome, folder: Path) -> int:
-    """Aggregates, and lists what failed."""
-    try:
-        incomplete = agg_batch(folder)
-        print(f"Tables: '{folder / 'agg'}'. Report: python run/report.py '{folder}'")
-    except AggError as error:
-        incomplete = []
-        print(f'run_batch: {error}', file=sys.stderr)
-    failed = {job.name for job, _ in outcome.failed}
-    for run in incomplete:
-        if f'{run.run}/{run.seed}' not in failed:
-            print(f'Not in the tables: {run}', file=sys.stderr)
-    for job, code in outcome.failed:
-        print(f"\nFAILED {job.name} (exit code {code}), '{job.log}':", file=sys.stderr)
-        print(tail(job.log), file=sys.stderr)
-    if outcome.failed:
-        number = len(outcome.failed)
-        print(f'\nrun_batch: {number} job(s) failed, {len(outcome.done)} DONE', file=sys.stderr)
-    return 1 if outcome.failed else 0
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{value} is not at least 1')
-    return value

@@ -2,6 +2,7 @@
 
 import logging
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,21 @@ import pytorch_lightning as pl
 import torch
 from torch_geometric.graphgym.config import cfg
 
+from graphgym_nc.distributed import broadcast, is_first
 from graphgym_nc.logger import LoggerCallback
 
 LAST, BEST = 'last.ckpt', 'best.ckpt'
+_SECONDS = 60.0
 
 
 class CheckpointCallback(pl.Callback):
     """Keeps :obj:`ckpt/last.ckpt`, from which a run goes on as if nothing had
     happened, and :obj:`ckpt/best.ckpt`, the best on validation.
 
-    The last one is written every :obj:`train.ckpt_period` epochs and at the
-    end; with :obj:`train.ckpt_clean: False`, each of them is kept as
+    The last one is written every :obj:`train.ckpt_period` epochs, after an epoch
+    that ends more than a minute after the one before was written, and at the
+    end: little is lost with a run that is interrupted. With
+    :obj:`train.ckpt_clean: False`, those of every period are kept as
     :obj:`ckpt/epoch_<number>.ckpt` too. A file is there only once it is
     complete.
 
@@ -32,6 +37,7 @@ class CheckpointCallback(pl.Callback):
     def __init__(self, folder: Path, logger: LoggerCallback) -> None:
         self.folder = folder / 'ckpt'
         self.logger = logger
+        self._saved = time.monotonic()
 
     # Called after LoggerCallback has written the epoch: it comes first in the list.
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -39,10 +45,12 @@ class CheckpointCallback(pl.Callback):
         if self.logger.best_epoch == epoch:
             self._save(trainer, BEST)
         at_end = epoch == cfg.optim.max_epoch - 1 or trainer.should_stop
-        if (epoch + 1) % cfg.train.ckpt_period == 0 or at_end:
+        due = (epoch + 1) % cfg.train.ckpt_period == 0 or at_end
+        if due or broadcast(time.monotonic() - self._saved > _SECONDS):
             self._save(trainer, LAST)
-            if not cfg.train.ckpt_clean:
-                self._save(trainer, f'epoch_{epoch}.ckpt')
+            self._saved = time.monotonic()
+        if due and not cfg.train.ckpt_clean:
+            self._save(trainer, f'epoch_{epoch}.ckpt')
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
@@ -57,8 +65,9 @@ class CheckpointCallback(pl.Callback):
     def _save(self, trainer: pl.Trainer, name: str) -> None:
         path = self.folder / name
         unfinished = path.with_suffix('.unfinished')
-        trainer.save_checkpoint(unfinished)
-        unfinished.replace(path)
+        trainer.save_checkpoint(unfinished)  # all processes take part
+        if is_first():
+            unfinished.replace(path)
 
 
 def last_checkpoint(run_dir: Path) -> tuple[Path | None, int]:
@@ -81,7 +90,7 @@ def random_state() -> dict[str, Any]:
         'python': [version, list(internal), gauss],
         'numpy': [torch.from_numpy(np.asarray(keys, dtype=np.int64)), *rest],
         'torch': torch.get_rng_state(),
-        'cuda': torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        'cuda': [torch.cuda.get_rng_state()] if torch.cuda.is_available() else [],
     }
 
 
@@ -92,5 +101,5 @@ def set_random_state(state: dict[str, Any]) -> None:
     keys, *rest = state['numpy']
     np.random.set_state(('MT19937', keys.numpy().astype(np.uint32), *rest))
     torch.set_rng_state(state['torch'].cpu())
-    if torch.cuda.is_available() and len(state['cuda']) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all([value.cpu() for value in state['cuda']])
+    if torch.cuda.is_available() and state['cuda']:
+        torch.cuda.set_rng_state(state['cuda'][0].cpu())

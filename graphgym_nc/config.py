@@ -86,6 +86,18 @@ def set_cfg_nc(cfg: CfgNode) -> None:
 @register_once(register.config_dict, 'nc_run')
 def set_cfg_run(cfg: CfgNode) -> None:
     """Adds the keys of training that GraphGym lacks, to its own groups."""
+    # One training on several devices: 'devices' of them (GraphGym's key, as is
+    # 'accelerator') on each of 'num_nodes' machines. 'train.batch_size' remains
+    # that of a step: every device has its share of the batch
+    cfg.num_nodes = 1
+
+    # How the devices work together, as Lightning names it: 'auto', 'ddp',
+    # or 'ddp_find_unused_parameters_true'
+    cfg.strategy = 'auto'
+
+    # Statistics of BatchNorm over the whole batch, or over each device's share
+    cfg.sync_batchnorm = False
+
     # Largest norm of the gradient; 0 for no clipping
     cfg.optim.clip_grad_norm = 0.0
 

@@ -1,6 +1,7 @@
 """Data sets by name, their splits and loaders."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
@@ -10,19 +11,17 @@ from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
-from torch_geometric.graphgym.loader import create_dataset, get_loader
-from torch_geometric.loader import DataLoader
+from torch_geometric.graphgym.loader import create_dataset
 from torch_geometric.utils import index_to_mask
 
-from graphgym_nc import kernels
 from graphgym_nc.agg import SPLITS
+from graphgym_nc.batches import create_loader, find_triangles_once
 from graphgym_nc.datasets import TriangleCounting, load_sbm, load_tu
 from graphgym_nc.datasets.ogb_files import ogb_files_allowed
+from graphgym_nc.datasets.prepared import prepared_once
 from graphgym_nc.registry import register_once
 from graphgym_nc.splits import ratio_split, stratified_fold
 from graphgym_nc.transforms import AddTriangleCount, AddTriangles
-from graphgym_nc.triangle_loader import TriangleLoader
-from graphgym_nc.triangle_store import TriangleStore
 from graphgym_nc.validation import ConfigError, check_choice
 
 
@@ -72,6 +71,11 @@ def _load() -> InMemoryDataset:
         ) from error
 
 
+def _generated() -> dict[str, Any]:
+    """The keys that generated data depend on."""
+    return {key: cfg.nc[key] for key in sorted(cfg.nc) if key.startswith(('sbm_', 'counting_'))}
+
+
 class DataModule(pl.LightningDataModule):
     """The loaders of all splits; test is evaluated beside validation.
 
@@ -83,7 +87,11 @@ class DataModule(pl.LightningDataModule):
 
     def __init__(self) -> None:
         super().__init__()
-        with ogb_files_allowed():
+        folder = Path(cfg.dataset.dir) / cfg.dataset.name
+        with (
+            ogb_files_allowed(),
+            prepared_once(folder, cfg.dataset.format, *_generated().items()),
+        ):
             self.dataset = _load()
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
@@ -92,7 +100,7 @@ class DataModule(pl.LightningDataModule):
         cfg.share.num_splits = len(self._parts)
         store = find_triangles_once(self.dataset)
         self.loaders = [
-            _loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
+            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
             for i, part in enumerate(self._parts)
         ]
 
@@ -104,7 +112,7 @@ class DataModule(pl.LightningDataModule):
 
     def ordered_loader(self, index: int) -> Any:
         """The loader of a split, in the order of the data set."""
-        return _loader(self._parts[index], 'full_batch', shuffle=False)
+        return create_loader(self._parts[index], 'full_batch', shuffle=False)
 
 
 def split_dataset(dataset: InMemoryDataset) -> list[InMemoryDataset]:
@@ -213,53 +221,3 @@ def _set_dimensions(data: Data) -> None:
         cfg.share.dim_in = data.num_node_features
     if data.get('edge_attr') is not None:  # as the key's comment in GraphGym promises
         cfg.dataset.edge_dim = data.num_edge_features
-
-
-def uses_triangles() -> bool:
-    """Whether the configured layers do."""
-    return cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv')
-
-
-def find_triangles_once(dataset: InMemoryDataset) -> TriangleStore | None:
-    """The triangles of all graphs, if they are needed, many times, and do not take
-    too much memory.
-    """
-    data, slices = dataset._data, dataset.slices
-    if not uses_triangles() or slices is None or 'edge_index' not in slices or len(dataset) == 1:
-        return None
-    sizes = data.num_nodes if isinstance(data.num_nodes, list) else None
-    nodes = slices['x'] if 'x' in slices else torch.tensor([0, *(sizes or [])]).cumsum(0)
-    if nodes.numel() != slices['edge_index'].numel():
-        return None
-    kernels.select(cfg.nc.kernel)
-    store = TriangleStore.build(
-        data.edge_index, slices['edge_index'], nodes, cfg.nc.triangle_store_mb << 20
-    )
-    if store is not None:
-        logging.info('Triangles of all graphs found once: %s', store.incidence)
-    return store
-
-
-def _loader(
-    dataset: InMemoryDataset, sampler: str, shuffle: bool, store: TriangleStore | None = None
-) -> Any:
-    if sampler != 'full_batch' and len(dataset) == 1:
-        try:
-            loader = get_loader(dataset, sampler, cfg.train.batch_size, shuffle)
-        except (ImportError, AttributeError, OSError) as error:
-            raise ConfigError(
-                f"the sampler '{sampler}' needs what is not installed, or what this PyG no longer "
-                f"has: {error}; 'full_batch' and 'random_node' need nothing"
-            ) from error
-        loader.pin_memory = torch.cuda.is_available()
-        return loader
-    options = {
-        'batch_size': cfg.train.batch_size,
-        'shuffle': shuffle,
-        'num_workers': cfg.num_workers,
-        'pin_memory': torch.cuda.is_available(),
-        'persistent_workers': cfg.num_workers > 0,
-    }
-    if store is not None or (cfg.num_workers > 0 and uses_triangles()):
-        return TriangleLoader(dataset, store, **options)
-    return DataLoader(dataset, **options)

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
 from graphgym_nc.agg import SPLITS, Stats, best_epoch, read_stats
+from graphgym_nc.distributed import broadcast, first_only, is_first
 from graphgym_nc.record import write_atomically
 from graphgym_nc.validation import best_metric
 
@@ -32,20 +33,20 @@ class RunError(RuntimeError):
 @contextmanager
 def logging_to(folder: Path) -> Iterator[None]:
     """Sends the log to :obj:`logging.log` in a folder, to the screen, or both,
-    as :obj:`cfg.print` says.
+    as :obj:`cfg.print` says; of several processes, the first alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handlers: list[logging.Handler] = []
-    if cfg.print != 'stdout':
+    if is_first() and cfg.print != 'stdout':
         handlers.append(logging.FileHandler(folder / 'logging.log'))
-    if cfg.print != 'file':
+    if is_first() and cfg.print != 'file':
         handlers.append(logging.StreamHandler(sys.stdout))
         handlers[-1].addFilter(lambda record: not getattr(record, 'file_only', False))
     before, level = logging.root.handlers, logging.root.level
     logging.root.handlers = handlers
     logging.root.setLevel(logging.INFO)
     try:
-        with logging_redirect_tqdm():
+        with logging_redirect_tqdm() if is_first() else nullcontext():
             yield
     finally:
         logging.root.handlers = before
@@ -137,14 +138,23 @@ class SplitLogger(Metrics):
         Raises:
             RunError: If the loss is infinite or no number.
         """
-        if not math.isfinite(float(torch.stack(self._losses).sum())):
+        if not broadcast(math.isfinite(float(torch.stack(self._losses).sum()))):
             raise RunError(f'the {self.name} loss is not finite in epoch {epoch}')
 
     def write(self, epoch: int, **extra: Any) -> Stats:
         """Ends an epoch."""
+        # All processes have seen all rows, but must not differ by a rounding.
+        stats = first_only(lambda: self._stats(epoch, **extra))
+        self.rows.append(stats)
+        if is_first():
+            write_atomically(self.path, ''.join(json.dumps(row) + '\n' for row in self.rows))
+            logging.info('%s: %s', self.name, stats)
+        return stats
+
+    def _stats(self, epoch: int, **extra: Any) -> Stats:
         self.stop()
         assert self.seconds is not None
-        stats = {
+        return {
             'epoch': epoch,
             'params': cfg.params,
             'time_iter': round(self.seconds / len(self._losses), 6),
@@ -152,10 +162,6 @@ class SplitLogger(Metrics):
             **extra,
             **self.compute(),
         }
-        self.rows.append(stats)
-        write_atomically(self.path, ''.join(json.dumps(row) + '\n' for row in self.rows))
-        logging.info('%s: %s', self.name, stats)
-        return stats
 
 
 class LoggerCallback(pl.Callback):

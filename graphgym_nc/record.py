@@ -12,11 +12,14 @@ from typing import Any
 
 import torch
 
+from graphgym_nc.distributed import is_first, world_size
+
 _PACKAGES = ('graphgym-nc', 'torch', 'torch_geometric', 'pytorch-lightning', 'numpy', 'ogb')
 
 
 class RunRecord:
-    """The record of one run, kept up to date on disk.
+    """The record of one run, kept up to date on disk (by the first of its
+    processes).
 
     Its :obj:`status` is :obj:`"RUNNING"` until the run says otherwise: what
     still says so when nobody works on it has been interrupted.
@@ -57,7 +60,8 @@ class RunRecord:
 
     def _write(self, **facts: Any) -> None:
         self.facts.update(facts)
-        write_atomically(self.path, json.dumps(self.facts, indent=2) + '\n')
+        if is_first():
+            write_atomically(self.path, json.dumps(self.facts, indent=2) + '\n')
 
 
 def read_record(run_dir: Path) -> dict[str, Any]:
@@ -107,6 +111,7 @@ def environment() -> dict[str, Any]:
             'system': platform.platform(),
             'cpus': os.cpu_count(),
             'threads': torch.get_num_threads(),
+            'processes': world_size(),
             'gpus': [
                 torch.cuda.get_device_name(i)
                 for i in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
@@ -20,12 +21,14 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 from graphgym_nc.agg import SPLITS, AggError, aggregate, write_aggregate
 from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.check import check
+from graphgym_nc.distributed import first_only, is_first
 from graphgym_nc.evaluate import evaluate
 from graphgym_nc.fingerprint import data_fingerprint
 from graphgym_nc.folders import alone_in, plan, refuse_other_data
 from graphgym_nc.keys import merge, parse_opts
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import RunError, logging_to
+from graphgym_nc.processes import process_number, together
 from graphgym_nc.record import RunRecord
 from graphgym_nc.train import create_model
 from graphgym_nc.validation import ConfigError, best_metric, check_cfg
@@ -33,6 +36,7 @@ from graphgym_nc.validation import ConfigError, best_metric, check_cfg
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs a configuration, for one seed or several."""
+    argv = sys.argv[1:] if argv is None else argv
     args = parse_args(argv)
     try:
         load_config(args)
@@ -41,9 +45,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         elif args.eval is not None:
             run_eval(args)
         else:
-            run(args)
+            with together(argv):
+                run(args)
     except (AggError, ConfigError, RunError, OSError) as error:
-        sys.exit(f'{Path(sys.argv[0]).name}: {error}')
+        sys.exit(f'{Path(sys.argv[0]).name}: {error}' if process_number() == 0 else 1)
     except SIGTERMException:
         sys.exit(128 + signal.SIGTERM)
 
@@ -91,7 +96,8 @@ def load_config(args: argparse.Namespace) -> None:
         raise ConfigError(f"'{args.cfg_file}': {error}") from error
     check_cfg(cfg)
     keep_freed_memory()
-    torch.set_num_threads(min(cfg.num_threads, os.cpu_count() or 1))
+    cpus = (os.cpu_count() or 1) // (1 if args.check or args.eval else cfg.devices)
+    torch.set_num_threads(max(1, min(cfg.num_threads, cpus)))
 
 
 def run(args: argparse.Namespace) -> None:
@@ -99,13 +105,21 @@ def run(args: argparse.Namespace) -> None:
     out_dir = Path(cfg.out_dir) / get_fname(args.cfg_file)
     seeds = range(cfg.seed, cfg.seed + args.repeat)
     cfg.out_dir = str(out_dir)
-    to_run = plan(out_dir, seeds, args.overwrite)
-    for seed in to_run:
+    for seed in first_only(lambda: plan(out_dir, seeds, args.overwrite)):
         cfg.seed = seed
         cfg.run_dir = str(out_dir / str(seed))
-        with alone_in(Path(cfg.run_dir)), logging_to(Path(cfg.run_dir)):
+        with ExitStack() as stack:
+            first_only(lambda: stack.enter_context(alone_in(Path(cfg.run_dir))))
+            stack.enter_context(logging_to(Path(cfg.run_dir)))
             run_seed()
+    if is_first():
+        report(out_dir)
+        if args.mark_done:
+            os.rename(args.cfg_file, f'{args.cfg_file}_done')
 
+
+def report(out_dir: Path) -> None:
+    """Aggregates all seeds, and prints the result."""
     result = aggregate(out_dir)
     write_aggregate(out_dir, result)
     # A fold has no test: its own best epoch on what it reports would be too good.
@@ -118,8 +132,6 @@ def run(args: argparse.Namespace) -> None:
     )
     for split, stats in best.items():
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
-    if args.mark_done:
-        os.rename(args.cfg_file, f'{args.cfg_file}_done')
 
 
 def run_seed() -> None:
@@ -130,8 +142,8 @@ def run_seed() -> None:
         seed_everything(cfg.seed, verbose=False)
         datamodule = DataModule()
         metric, minimise = best_metric(cfg)
-        fingerprint = data_fingerprint(datamodule.dataset._data)
-        refuse_other_data(Path(cfg.run_dir), fingerprint)
+        fingerprint = first_only(lambda: data_fingerprint(datamodule.dataset._data))
+        first_only(lambda: refuse_other_data(Path(cfg.run_dir), fingerprint))
         record.note(
             data_source=datamodule.source,
             data_fingerprint=fingerprint,

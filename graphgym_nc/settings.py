@@ -5,10 +5,10 @@ from typing import Any
 # Keys that say where and how a run is done, not what it is.
 _INCIDENTAL = frozenset(
     {
-        'accelerator', 'cfg_dest', 'dataset.dir', 'dataset.edge_dim', 'devices', 'num_threads',
-        'num_workers', 'out_dir', 'params', 'print', 'run_dir', 'seed', 'tensorboard_agg',
-        'tensorboard_each_run', 'train.auto_resume', 'train.ckpt_clean', 'train.ckpt_period',
-        'wandb.mode', 'wandb.project', 'wandb.use',
+        'accelerator', 'cfg_dest', 'dataset.dir', 'dataset.edge_dim', 'devices', 'num_nodes',
+        'num_threads', 'num_workers', 'out_dir', 'params', 'print', 'run_dir', 'seed', 'strategy',
+        'tensorboard_agg', 'tensorboard_each_run', 'train.auto_resume', 'train.ckpt_clean',
+        'train.ckpt_period', 'wandb.mode', 'wandb.project', 'wandb.use',
     }
 )  # fmt: skip
 

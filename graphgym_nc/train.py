@@ -9,6 +9,8 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.utilities.warnings import PossibleUserWarning
+from torch import Tensor
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg, from_config
 from torch_geometric.graphgym.model_builder import GraphGymModule
@@ -18,10 +20,12 @@ from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.agg import SPLITS
 from graphgym_nc.checkpoint import CheckpointCallback, last_checkpoint
+from graphgym_nc.distributed import gather_rows, is_first, world_size
 from graphgym_nc.init import torch_weights
 from graphgym_nc.loader import DataModule
 from graphgym_nc.logger import LoggerCallback, ProgressCallback
 from graphgym_nc.optim import PLATEAU
+from graphgym_nc.processes import ProcessesCallback, plugins
 from graphgym_nc.registry import register_once
 from graphgym_nc.tracking import tracking_callbacks
 from graphgym_nc.validation import ConfigError
@@ -29,8 +33,13 @@ from graphgym_nc.validation import ConfigError
 
 class Module(GraphGymModule):
     """GraphGym's module, which knows validation from test, and schedulers that
-    move at every step.
+    move at every step; with several processes, loss and metrics are those of
+    the whole batch.
     """
+
+    def forward(self, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        pred, true = super().forward(*args, **kwargs)
+        return gather_rows(pred), gather_rows(true)
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> Any:
         return self._shared_step(batch, split=SPLITS[1 + dataloader_idx])
@@ -125,11 +134,16 @@ def create_trainer(callbacks: list[pl.Callback]) -> pl.Trainer:
     # What Lightning has to say on workers, GPUs and loggers is for its own
     # users: here, configuration keys decide.
     warnings.filterwarnings('ignore', module='pytorch_lightning')
+    warnings.filterwarnings('ignore', category=PossibleUserWarning)
     logging.getLogger('pytorch_lightning').setLevel(logging.WARNING)
     return pl.Trainer(
         max_epochs=cfg.optim.max_epoch,
         accelerator=cfg.accelerator,
-        devices=cfg.devices or 1,
+        devices=cfg.devices,
+        num_nodes=cfg.num_nodes,
+        strategy=cfg.strategy if world_size() > 1 else 'auto',
+        plugins=plugins(),
+        use_distributed_sampler=False,  # the loaders have one
         precision=cfg.train.precision,
         deterministic=cfg.train.deterministic,
         gradient_clip_val=cfg.optim.clip_grad_norm or None,
@@ -164,7 +178,11 @@ def train(
     run_dir = Path(cfg.run_dir)
     path, first_epoch = last_checkpoint(run_dir) if cfg.train.auto_resume else (None, 0)
     logger = LoggerCallback(first_epoch)
-    callbacks: list[pl.Callback] = [logger, ProgressCallback(), *tracking_callbacks(logger)]
+    callbacks: list[pl.Callback] = [logger]
+    if is_first():
+        callbacks += [ProgressCallback(), *tracking_callbacks(logger)]
+    if world_size() > 1:
+        callbacks.append(ProcessesCallback())
     if cfg.optim.scheduler == PLATEAU:
         callbacks.append(PlateauCallback(logger))
     callbacks += extra_callbacks

@@ -40,6 +40,10 @@ _SAMPLERS = (
     'cluster', 'full_batch', 'neighbor', 'random_node', 'saint_edge', 'saint_node', 'saint_rw',
 )  # fmt: skip
 
+STRATEGIES = (
+    'auto', 'ddp', 'ddp_find_unused_parameters_false', 'ddp_find_unused_parameters_true',
+)  # fmt: skip
+
 SBM_SOURCES = ('auto', 'official', 'generated')
 
 
@@ -107,9 +111,10 @@ def check_cfg(cfg: CfgNode) -> None:
     check_choice('model.loss_fun', cfg.model.loss_fun, losses)
     check_choice('model.size_average', cfg.model.size_average, ('mean', 'sum'))
     check_choice('accelerator', cfg.accelerator, ('auto', 'cpu', 'cuda', 'gpu', 'mps', 'tpu'))
-    # Every process would write its own share of the metrics into the same files.
-    devices = 'one: results of several are not gathered yet'
-    _check(cfg.devices in (None, 0, 1), 'devices', cfg.devices, devices)
+    check_choice('strategy', cfg.strategy, STRATEGIES)
+    for key in ('devices', 'num_nodes'):
+        valid = isinstance(cfg[key], int) and cfg[key] >= 1
+        _check(valid, key, cfg[key], 'an integer from 1')
     for part in ('train', 'val'):
         check_choice(f'{part}.sampler', cfg[part].sampler, _SAMPLERS)
     _check(0 <= cfg.gnn.dropout < 1, 'gnn.dropout', cfg.gnn.dropout, 'at least 0 and below 1')

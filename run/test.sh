@@ -7,4 +7,4 @@ cd "$root"
 "$python" -m ruff check .
 "$python" -m ruff format --check .
 "$python" -m mypy
-OMP_NUM_THREADS=1 "$python" -m pytest --numprocesses auto "$@"
+OMP_NUM_THREADS=1 "$python" -m pytest --numprocesses auto --dist loadgroup "$@"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from graphgym_nc.batch import Job, run_jobs, tail, try_lock
+from graphgym_nc.batch import Job, run_jobs, tail
+from graphgym_nc.run_lock import try_lock
 
 FAKE = Path(__file__).parent / 'fake_main.py'
 
@@ -61,7 +62,7 @@ def test_a_failure_does_not_stop_the_others(job, capsys):
     good, bad, last = job('a'), job('b', act='selu'), job('c')
     outcome = run_jobs([good, bad, last], FAKE, [{}])
     assert outcome.done == [good, last]
-    assert outcome.failed == [(bad, 1)]
+    assert outcome.failed == [(bad, 'exit code 1')]
     assert 'b/0 FAILED (exit code 1)' in capsys.readouterr().out
     assert tail(bad.log) == 'fake_main.py: selu is not to be had'
     assert len(starts(bad)) == 1
@@ -85,7 +86,7 @@ def test_an_exit_code_of_0_is_not_enough(job, tmp_path):
     script = tmp_path / 'nothing.py'
     script.write_text('')
     item = job('a')
-    assert run_jobs([item], script, [{}]).failed == [(item, 0)]
+    assert run_jobs([item], script, [{}]).failed == [(item, 'exit code 0')]
 
 
 def test_a_job_of_another_batch_is_left_to_it(job):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from graphgym_nc.batch import try_lock
 from graphgym_nc.batch_runner import main
+from graphgym_nc.run_lock import try_lock
 
 FAKE = Path(__file__).parent / 'fake_main.py'
 ROOT = Path(__file__).parents[1]
@@ -132,7 +132,17 @@ def test_errors_before_the_first_job(run, tmp_path, capsys, args, message):
 
 
 @pytest.mark.parametrize(
-    'args', [['--repeat', '0'], ['--jobs', '-1'], ['--tpyo'], ['--compare', 'act']]
+    'args',
+    [
+        ['--repeat', '0'],
+        ['--jobs', '-1'],
+        ['--tpyo'],
+        ['--compare', 'act'],
+        ['--wait'],
+        ['--partition', 'main'],
+        ['--launcher', 'slurm', '--jobs', '2'],
+        ['--launcher', 'pbs'],
+    ],
 )
 def test_bad_arguments(run, args):
     with pytest.raises(SystemExit) as error:
@@ -189,6 +199,28 @@ def test_signals_end_all_jobs(run, folder, signum):
         lock = try_lock(folder / name)
         assert lock is not None
         os.close(lock)
+
+
+def test_status(run, folder, capsys):
+    assert run('--status') == 2
+    assert 'no batch has been started' in capsys.readouterr().err
+    Path('toy.txt').write_text(GRID.replace("'elu'", "'selu'"))
+    assert run('--repeat', '2') == 1
+    capsys.readouterr()
+    assert run('--status') == 0
+    out = capsys.readouterr().out
+    assert 'failed   nc_counting-l=1-act=selu/1  (selu)' in out
+    assert '8 job(s)' in out
+    assert '4 done, 0 running, 0 pending, 4 failed' in out
+
+
+def test_status_of_what_runs(run, folder, capsys):
+    process = start('--jobs', '2', 'train.ckpt_period', '600')
+    wait_for(lambda: len([*folder.glob('*/*/run.json')]) == 2)
+    assert run('--status') == 0
+    assert '0 done, 2 running, 2 pending, 0 failed' in capsys.readouterr().out
+    process.terminate()
+    process.wait(20)
 
 
 def test_two_batches_on_one_folder(run, folder):

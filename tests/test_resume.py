@@ -13,6 +13,7 @@ import torch
 from filelock import FileLock
 
 from graphgym_nc.agg import read_stats
+from graphgym_nc.checkpoint import CheckpointCallback
 from graphgym_nc.runner import main
 
 ROOT = Path(__file__).parents[1]
@@ -79,8 +80,16 @@ def test_killed_and_resumed_ends_like_an_undisturbed_run(scheduler):
     assert record('parts')['resumed']
 
 
+@pytest.fixture
+def interruptible():
+    """A shell that starts tests in the background makes them and their children ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(('signum', 'code'), [(signal.SIGTERM, 143), (signal.SIGINT, 1)])
-def test_a_signal_interrupts_and_does_not_fail(signum, code):
+def test_a_signal_interrupts_and_does_not_fail(signum, code, interruptible):
     script = [sys.executable, '-W', 'ignore', str(ROOT / 'run' / 'main.py')]
     process = subprocess.Popen(
         [*script, *command('out_dir', 'parts', 'optim.max_epoch', '5000')],
@@ -187,6 +196,21 @@ def test_checkpoints_that_are_kept():
     assert names == {'last.ckpt', 'best.ckpt', 'epoch_3.ckpt', 'epoch_5.ckpt'}
     main(command('out_dir', 'c', 'train.enable_ckpt', 'False'))
     assert not Path('c/nc_counting/0/ckpt').exists()
+
+
+def test_a_checkpoint_at_least_every_minute(monkeypatch):
+    saved = []
+    save = CheckpointCallback._save
+    monkeypatch.setattr(
+        CheckpointCallback, '_save', lambda *args: saved.append(args[2]) or save(*args)
+    )
+    main(command('out_dir', 'a', 'train.ckpt_period', '4'))
+    assert saved.count('last.ckpt') == 2  # after epochs 3 and 5
+    monkeypatch.setattr('graphgym_nc.checkpoint._SECONDS', -1.0)
+    saved.clear()
+    main(command('out_dir', 'b', 'train.ckpt_period', '4', 'train.ckpt_clean', 'False'))
+    assert saved.count('last.ckpt') == EPOCHS
+    assert [name for name in saved if name.startswith('epoch')] == ['epoch_3.ckpt', 'epoch_5.ckpt']
 
 
 @pytest.mark.parametrize('split', ['train', 'val', 'test'])

@@ -3,8 +3,9 @@ import torch
 from torch_geometric.data import Data, InMemoryDataset
 
 from graphgym_nc import TriangleIncidence
+from graphgym_nc.batches import find_triangles_once
 from graphgym_nc.layer import incidence_of
-from graphgym_nc.loader import DataModule, find_triangles_once
+from graphgym_nc.loader import DataModule
 from graphgym_nc.triangle_loader import TriangleLoader
 from tests.incidences import assert_same
 from tests.reference import dense_graph

@@ -115,8 +115,11 @@ def test_metric_that_the_run_will_not_have(cfg):
     assert best_metric(cfg) == ('accuracy_sbm', True)
 
 
-def test_several_devices_are_refused(cfg):
+@pytest.mark.parametrize(
+    ('key', 'value'), [('devices', 0), ('devices', 'auto'), ('num_nodes', 0), ('strategy', 'fsdp')]
+)
+def test_devices_that_cannot_be(cfg, key, value):
     assert_cfg(cfg)
-    cfg.devices = 2
-    with pytest.raises(ConfigError, match=r"'devices' is 2, but must be one: results of several"):
+    cfg[key] = value
+    with pytest.raises(ConfigError, match=f"'{key}' is {value!r}"):
         check_cfg(cfg)

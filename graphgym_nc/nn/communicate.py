@@ -10,7 +10,9 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc import kernels
+from graphgym_nc.distributed import world_size
 from graphgym_nc.nn.stages import as_stages, flatten, is_plain, is_plain_linear
+from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
@@ -105,6 +107,8 @@ def _kernels_serve(x: Tensor, incidence: TriangleIncidence) -> bool:
 def _call(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
     if type(layer) is torch.nn.BatchNorm1d and is_plain(layer):
         return apply_batch_norm(layer, z, count)
+    if type(layer) in SYNCHRONIZED and is_plain(layer):
+        return synchronized_batch_norm(cast(_BatchNorm, layer), z, count)
     if type(layer).__module__.startswith('torch.nn.modules') and not _has_batch_norm(layer):
         return layer(z)
     return _call_unseen(layer, z, count)
@@ -113,10 +117,10 @@ def _call(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def _call_unseen(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
     """Calls a module that may have BatchNorm anywhere inside."""
-    if any(isinstance(m, torch.nn.SyncBatchNorm) for m in layer.modules()) and _world_size() > 1:
+    if any(isinstance(m, torch.nn.SyncBatchNorm) for m in layer.modules()) and world_size() > 1:
         raise NotImplementedError(
-            "'SyncBatchNorm' inside of 'nn_communicate' cannot yet be synchronised over "
-            "several processes; train with 'sync_batchnorm: False'"
+            f"the 'SyncBatchNorm' of torch inside of a '{type(layer).__name__}' in "
+            f"'nn_communicate' cannot count messages; use that of 'graphgym_nc.nn'"
         )
     with CountRows(count):
         return layer(z)
@@ -128,9 +132,3 @@ def _has_batch_norm(layer: torch.nn.Module) -> bool:
 
 def _parameters(linear: torch.nn.Module) -> tuple[Tensor, Tensor | None]:
     return cast(Tensor, linear.weight), cast(Tensor | None, linear.bias)
-
-
-def _world_size() -> int:
-    distributed = torch.distributed
-    ready = distributed.is_available() and distributed.is_initialized()
-    return distributed.get_world_size() if ready else 1

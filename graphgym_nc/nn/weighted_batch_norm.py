@@ -1,12 +1,14 @@
 """BatchNorm over rows that stand for several equal rows each."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function_unary
 
 
 class RowCount(NamedTuple):
@@ -55,7 +57,7 @@ def weighted_batch_norm(  # noqa: PLR0913
     dtype = x.dtype
     # As in torch, statistics of half precision rows are taken in float32; and
     # autocast must not turn the matrix-vector products back.
-    with _no_autocast(x.device.type):
+    with no_autocast(x.device.type):
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
         share = count.weight.to(x.dtype) / count.total
         out, mean, var = _Normalize.apply(x, weight, bias, share, eps)
@@ -66,7 +68,7 @@ def weighted_batch_norm(  # noqa: PLR0913
     return out.to(dtype)
 
 
-def apply_batch_norm(norm: torch.nn.BatchNorm1d, x: Tensor, count: RowCount) -> Tensor:
+def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
     """Calls a BatchNorm as its own :obj:`forward` would, but weighted, and
     without a look at the host for the cumulative average
     (:obj:`momentum=None`).
@@ -108,7 +110,19 @@ class CountRows(TorchFunctionMode):
         kwargs = kwargs or {}
         if func is F.batch_norm:
             return weighted_batch_norm(*args, **kwargs, count=self.count)
+        if func is with_row_count:
+            x, function = args
+            return function(x, self.count)
         return func(*args, **kwargs)
+
+
+def with_row_count(x: Tensor, function: Callable[[Tensor, RowCount], Tensor]) -> Tensor:
+    """Calls a function of rows and their weights: those of the
+    :class:`CountRows` around it, or else ones.
+    """
+    if has_torch_function_unary(x):
+        return handle_torch_function(with_row_count, (x,), x, function)
+    return function(x, RowCount(x.new_ones(x.size(0)), x.size(0)))
 
 
 class _Normalize(torch.autograd.Function):
@@ -178,7 +192,8 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x if bias is None else x + bias
 
 
-def _no_autocast(device_type: str) -> AbstractContextManager[Any]:
+def no_autocast(device_type: str) -> AbstractContextManager[Any]:
+    """A context in which nothing is rounded to half precision."""
     if torch.amp.is_autocast_available(device_type):
         return torch.autocast(device_type, enabled=False)
     return nullcontext()

@@ -367,13 +367,6 @@ def test_threads_do_not_disturb_each_other():
     assert all(torch.equal(out, expected) for out in outputs)
 
 
-def test_synchronised_over_processes_is_refused(monkeypatch):
-    monkeypatch.setattr('graphgym_nc.nn.communicate._world_size', lambda: 2)
-    conv = NCGNNConv(Sequential(), torch.nn.SyncBatchNorm(D))
-    with pytest.raises(NotImplementedError, match='sync_batchnorm: False'):
-        conv(torch.randn(9, D), dense_graph())
-
-
 def test_bad_input():
     edge_index, x = dense_graph(), torch.randn(9, D)
     with pytest.raises(ValueError, match=r"'nn_communicate' must map to .* \(4, got 7\)"):
