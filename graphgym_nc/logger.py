@@ -36,7 +36,8 @@ def logging_to(folder: Path) -> Iterator[None]:
     as :obj:`cfg.print` says; of several processes, the first alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handlers: list[logging.Handler] = []
+    # Without any handler, logging would make one.
+    handlers: list[logging.Handler] = [logging.NullHandler()]
     if is_first() and cfg.print != 'stdout':
         handlers.append(logging.FileHandler(folder / 'logging.log'))
     if is_first() and cfg.print != 'file':

@@ -95,7 +95,7 @@ def print_processes(args: argparse.Namespace, opts: list[str]) -> None:
             keys = ['out_dir', out, 'devices', str(devices), 'optim.max_epoch', str(args.epochs)]
             command = [sys.executable, str(main_py), '--cfg', args.cfg, *opts, *keys]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            (path,) = Path(out).glob('*/*/train/stats.json')
+            (path,) = Path(out).glob('*/[0-9]*/train/stats.json')
             rows = [json.loads(line) for line in path.read_text().splitlines()]
         seconds[devices] = min(row['time_epoch'] for row in rows)
         speedup = seconds[1] / seconds[devices]

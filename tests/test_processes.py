@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphgym_nc.datasets import TriangleCounting
 from graphgym_nc.loader import DataModule
 from graphgym_nc.processes import check_processes, cluster_environment, process_number, together
 from graphgym_nc.validation import ConfigError
@@ -123,12 +122,11 @@ def test_all_processes_stop_at_an_error(folder):
 
 
 def test_a_graph_is_never_divided(cfg, monkeypatch):
-    monkeypatch.setattr('graphgym_nc.loader.world_size', lambda: 2)
-    monkeypatch.setattr('graphgym_nc.distributed.world_size', lambda: 2)
+    monkeypatch.setattr('graphgym_nc.loader.world_size', lambda: 4)
+    monkeypatch.setattr('graphgym_nc.distributed.world_size', lambda: 4)
     cfg.dataset.format, cfg.dataset.name, cfg.dataset.task = 'NC', 'TriangleCounting', 'graph'
-    cfg.nc.counting_graphs, cfg.dataset.split = 10, [0.8, 0.1, 0.1]
-    monkeypatch.setattr(TriangleCounting, 'split_idxs', [range(8), range(8, 9), range(9, 10)])
-    with pytest.raises(ConfigError, match=r"a split of 'TriangleCounting' has only 1 graph\(s\)"):
+    cfg.nc.counting_graphs = 10  # 3 of them for training
+    with pytest.raises(ConfigError, match=r"a split of 'TriangleCounting' has only 3 graph\(s\)"):
         DataModule()
 
 
