@@ -30,7 +30,9 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument('grid', type=Path, help='the grid')
     parser.add_argument(
-        '--config', type=Path, help="the base configuration (default: the grid's '# config:' lines)"
+        '--config',
+        type=Path,
+        help="the base configuration (default: the grid's '# config:' lines)",
     )
     parser.add_argument('--repeat', type=_positive, default=1, help='the number of seeds')
     parser.add_argument(

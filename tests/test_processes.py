@@ -122,7 +122,7 @@ def test_all_processes_stop_at_an_error(folder):
 
 
 def test_a_graph_is_never_divided(cfg, monkeypatch):
-    monkeypatch.setattr('graphgym_nc.loader.world_size', lambda: 4)
+    monkeypatch.setattr('graphgym_nc.batches.world_size', lambda: 4)
     monkeypatch.setattr('graphgym_nc.distributed.world_size', lambda: 4)
     cfg.dataset.format, cfg.dataset.name, cfg.dataset.task = 'NC', 'TriangleCounting', 'graph'
     cfg.nc.counting_graphs = 10  # 3 of them for training
