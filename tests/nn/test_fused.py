@@ -38,7 +38,7 @@ GRAPHS = {
 
 def error(tensors, expected):
     return max(
-        float((a.double() - b).norm() / (1 + b.double().norm()))
+        float((a.double() - b).detach().norm() / (1 + b.detach().double().norm()))
         for a, b in zip(tensors, expected, strict=True)
     )
 
@@ -59,7 +59,7 @@ def assert_fused_equals_naive(conv, edge_index, num_nodes, edge_dim=None):
         ours = state(conv, x, conv(x, edge_index, *edge_attr), inputs)
         x, *edge_attr = exact
         theirs = state(reference, x, naive_conv(reference, x, edge_index, *edge_attr), exact)
-        assert error(ours, theirs) < 2e-5
+        assert error(ours, theirs) < 1e-4
 
 
 @pytest.mark.parametrize('graph', GRAPHS)
@@ -137,11 +137,11 @@ def test_double_backward(name):
     exact = copy.deepcopy(conv).double()
     ours = penalty(conv, x)
     theirs = penalty(exact, x.detach().double().requires_grad_())
-    largest = max(tensor.norm() for tensor in theirs if tensor is not None)
+    largest = max(tensor.detach().norm() for tensor in theirs if tensor is not None)
     for a, b in zip(ours, theirs, strict=True):
         zero = torch.zeros((), dtype=torch.double)
         difference = (zero if a is None else a.double()) - (zero if b is None else b)
-        assert difference.norm() < 1e-5 * largest
+        assert difference.detach().norm() < 1e-5 * largest
 
 
 @pytest.mark.parametrize(
