@@ -33,8 +33,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         '--config',
         type=Path,
         help="the base configuration (default: the grid's '# config:' lines)",
-        type=Path,
-        help="the base configuration (default: the grid's '# config:' lines)",
     )
     parser.add_argument('--repeat', type=_positive, default=1, help='the number of seeds')
     parser.add_argument(

@@ -31,6 +31,10 @@ def simple_edges(edge_index: Array, num_nodes: int, edge_id: Array) -> Array:
     Returns:
         The edges, of shape :obj:`[2, m]`.
     """
+    if _is_sorted(edge_index):
+        edges, symmetric = _upper_half(edge_index, num_nodes, edge_id)
+        if symmetric:
+            return edges
     columns = edge_index.shape[1]
     by_high = np.zeros(num_nodes + 1, np.int64)
     by_low = np.zeros(num_nodes + 1, np.int64)
@@ -70,6 +74,50 @@ def simple_edges(edge_index: Array, num_nodes: int, edge_id: Array) -> Array:
             number += 1
         edge_id[i] = number - 1
     return edges[:, :number].copy()
+
+
+@compiled
+def _is_sorted(edge_index: Array) -> bool:
+    """Whether columns come in lexicographic order, none of them twice, and none
+    of them a loop.
+    """
+    for i in range(edge_index.shape[1]):
+        if edge_index[0, i] == edge_index[1, i]:
+            return False
+        if i > 0 and edge_index[0, i] <= edge_index[0, i - 1]:
+            same = edge_index[0, i] == edge_index[0, i - 1]
+            if not same or edge_index[1, i] <= edge_index[1, i - 1]:
+                return False
+    return True
+
+
+@compiled
+def _upper_half(edge_index: Array, num_nodes: int, edge_id: Array) -> tuple[Array, bool]:
+    """The columns (u, v) with u < v of sorted edges, and whether every other
+    column is the reverse of one of them, as it usually is.
+    """
+    edges = np.empty((2, edge_index.shape[1] // 2), edge_id.dtype)
+    following = np.zeros(num_nodes, np.int64)  # the next edge of every node, by its other end
+    number = 0
+    for i in range(edge_index.shape[1]):
+        u, v = edge_index[0, i], edge_index[1, i]
+        if u < v:
+            if number == edges.shape[1]:
+                return edges, False
+            edges[0, number], edges[1, number] = u, v
+            if number == 0 or edges[0, number - 1] != u:
+                following[u] = number
+            edge_id[i] = number
+            number += 1
+    for i in range(edge_index.shape[1]):
+        v, u = edge_index[0, i], edge_index[1, i]
+        if u < v:
+            e = following[u]
+            if e >= number or edges[0, e] != u or edges[1, e] != v:
+                return edges, False
+            edge_id[i] = e
+            following[u] += 1
+    return edges, 2 * number == edge_index.shape[1]
 
 
 @compiled

@@ -98,7 +98,7 @@ def launch(body: Any, *args: Tensor | int, threads: int) -> None:
         _BODY(body.address)(packed.ctypes.data)
 
 
-def threads_for(work: int, least: int = 1 << 16) -> int:
+def threads_for(work: int, least: int = 1 << 14) -> int:
     """How many threads some work is worth, given what one alone is for."""
     return max(1, min(torch.get_num_threads(), work // least))
 

@@ -19,7 +19,12 @@ from torch import Tensor
 from graphgym_nc.kernels import rows
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn.stages import Stage
-from graphgym_nc.nn.weighted_batch_norm import RowCount, weighted_batch_norm
+from graphgym_nc.nn.weighted_batch_norm import (
+    RowCount,
+    next_momentum,
+    track,
+    weighted_batch_norm,
+)
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
 _PADDED_TO = 8
@@ -83,21 +88,11 @@ def _run(
         y, pad(linear.bias), pad(norm.weight), pad(norm.bias), *running, setting
     )
     if norm.training:
-        _track(norm, mean[:width], var[:width], incidence.num_messages)
+        count = RowCount(incidence.weight, incidence.num_messages)
+        momentum = next_momentum(norm, count)
+        statistics = norm.running_mean, norm.running_var, mean[:width], var[:width]
+        track(*statistics, count.total, momentum)
     return out
-
-
-def _track(norm: torch.nn.BatchNorm1d, mean: Tensor, var: Tensor, number: int) -> None:
-    """Updates the running statistics of a BatchNorm as its own forward would."""
-    if norm.running_mean is None or norm.running_var is None:
-        return
-    assert norm.num_batches_tracked is not None
-    norm.num_batches_tracked.add_(1)
-    momentum = norm.momentum
-    if momentum is None:
-        momentum = 1 / float(norm.num_batches_tracked)
-    norm.running_mean.lerp_(mean, momentum)
-    norm.running_var.lerp_(var * (number / max(number - 1, 1)), momentum)
 
 
 class _Setting(NamedTuple):
@@ -207,8 +202,8 @@ class _Stage(torch.autograd.Function):
 
 def _moments(y: Tensor, setting: _Setting) -> tuple[Tensor, Tensor]:
     """Mean and variance of rows, each as often as its edge sends messages."""
-    # About a value of their own, so that nothing cancels.
-    centre = y[setting.ends[:2]].sum(dim=0) if setting.lift else y[0]
+    # About a value like their own, so that nothing cancels.
+    centre = 2 * y[0] if setting.lift else y[0]
     threads = threads_for(setting.incidence.num_edges * y.size(1))
     sums = y.new_zeros(threads, 2 * y.size(1), dtype=torch.double)
     if setting.lift:

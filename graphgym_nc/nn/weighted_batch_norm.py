@@ -1,6 +1,6 @@
 """BatchNorm over rows that stand for several equal rows each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function_unary
+
+_ROWS_AT_ONCE = 1 << 13
 
 
 class RowCount(NamedTuple):
@@ -61,23 +63,40 @@ def weighted_batch_norm(  # noqa: PLR0913
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
         share = count.weight.to(x.dtype) / count.total
         out, mean, var = _Normalize.apply(x, weight, bias, share, eps)
-        var = var * (count.total / max(count.total - 1, 1))
-        for running, new in ((running_mean, mean), (running_var, var)):
-            if running is not None:
-                running.add_((new.to(running.dtype) - running) * momentum)
+        track(running_mean, running_var, mean, var, count.total, momentum)
     return out.to(dtype)
 
 
-def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
-    """Calls a BatchNorm as its own :obj:`forward` would, but weighted, and
-    without a look at the host for the cumulative average
+def track(
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    total: int,
+    momentum: float | Tensor,
+) -> None:
+    """Updates running statistics with those of :obj:`total` rows."""
+    var = var * (total / max(total - 1, 1))
+    for running, new in ((running_mean, mean), (running_var, var)):
+        if running is not None:
+            running.add_((new.to(running.dtype) - running) * momentum)
+
+
+def next_momentum(norm: _BatchNorm, count: RowCount) -> float | Tensor:
+    """Counts a batch, and tells what weight it has in the running statistics:
+    without a look at the host, also for the cumulative average
     (:obj:`momentum=None`).
     """
-    momentum: float | Tensor = 0.0 if norm.momentum is None else norm.momentum
     if norm.training and norm.num_batches_tracked is not None and count.total > 0:
         norm.num_batches_tracked.add_(1)
         if norm.momentum is None:
-            momentum = norm.num_batches_tracked.to(x.dtype).reciprocal()
+            return norm.num_batches_tracked.float().reciprocal()
+    return 0.0 if norm.momentum is None else norm.momentum
+
+
+def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
+    """Calls a BatchNorm as its own :obj:`forward` would, but weighted."""
+    momentum = next_momentum(norm, count)
     return weighted_batch_norm(
         x,
         norm.running_mean,
@@ -138,7 +157,9 @@ class _Normalize(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         # `mv`, unlike `@`, is never rounded to TF32.
         mean = x.t().mv(share)
-        var = (x - mean).square_().t().mv(share)
+        var = torch.zeros_like(mean)
+        for part, part_share in _parts(x, share):
+            var += (part - mean).square_().t().mv(part_share)
         out = F.batch_norm(x, mean, var, weight, bias, training=False, eps=eps)
         return out, mean, var
 
@@ -162,7 +183,9 @@ class _Normalize(torch.autograd.Function):
         inv_std = (var + ctx.eps).rsqrt()
         slope = grad_weight * gamma * inv_std.square()
         intercept = grad_bias * gamma * inv_std - mean * slope
-        grad_x.addcmul_(torch.addcmul(intercept, x, slope), share[:, None], value=-1)
+        for part_grad, part, part_share in _parts(grad_x, x, share):
+            through_statistics = torch.addcmul(intercept, part, slope)
+            part_grad.addcmul_(through_statistics, part_share[:, None], value=-1)
         return (
             grad_x,
             None if weight is None else grad_weight,
@@ -170,6 +193,13 @@ class _Normalize(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """The rows of tensors, on the CPU in parts that its caches can hold."""
+    whole = tensors[0].device.type != 'cpu' or torch.compiler.is_compiling()
+    rows = max(1, tensors[0].size(0)) if whole else _ROWS_AT_ONCE
+    return zip(*(tensor.split(rows) for tensor in tensors), strict=True)
 
 
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
