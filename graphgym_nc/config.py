@@ -53,7 +53,7 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     # How much memory the triangles of a data set may take (in MB) to be found
     # but once, before the first epoch; else they are found for every batch. 0 for
     # never
-    cfg.nc.triangle_store_mb = 512
+    cfg.nc.triangle_store_mb = 64
 
     # ----------------------------------------------------------------------- #
     # Data: PATTERN and CLUSTER

@@ -57,7 +57,7 @@ def test_who_finds_triangles_once(cfg):
     assert find_triangles_once(dataset) is None
 
 
-@pytest.mark.parametrize(('megabytes', 'loader'), [(512, 'TriangleLoader'), (0, 'DataLoader')])
+@pytest.mark.parametrize(('megabytes', 'loader'), [(64, 'TriangleLoader'), (0, 'DataLoader')])
 def test_loaders_of_a_run(cfg, megabytes, loader):
     cfg.gnn.layer_type, cfg.nc.triangle_store_mb = 'ncgnnconv', megabytes
     cfg.dataset.format, cfg.dataset.name, cfg.nc.counting_graphs = 'NC', 'TriangleCounting', 20

@@ -2,7 +2,8 @@
 alone.
 """
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc import kernels
 from graphgym_nc.distributed import world_size
-from graphgym_nc.nn.stages import as_stages, flatten, is_plain, is_plain_linear
+from graphgym_nc.nn.stages import Stage, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
 from graphgym_nc.triangle_incidence import TriangleIncidence
@@ -58,8 +59,10 @@ def communicate(
             f'{incidence.num_nodes} nodes'
         )
     layers = list(flatten(nn))
-    stages = as_stages(layers) if _kernels_serve(x, incidence) else None
-    if stages is not None:
+    stages = as_stages(layers)
+    if stages is not None and incidence.num_edges == 0:
+        return cast(Tensor, _NoMessages.apply(x, stages[-1].width, *nn.parameters()))
+    if stages is not None and _kernels_serve(x, stages, incidence):
         from graphgym_nc.nn.fused import communicate_fused
 
         return communicate_fused(stages, x, incidence, edge_attr)
@@ -93,12 +96,30 @@ def communicate(
     return out
 
 
-def _kernels_serve(x: Tensor, incidence: TriangleIncidence) -> bool:
-    """Whether there are kernels for such features and indices, and work to do."""
+class _NoMessages(torch.autograd.Function):
+    """Zeros, with zeros for the gradients of all parameters: as those of a network
+    over no rows, and as training on several devices demands.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, width: int, *parameters: Tensor) -> Tensor:
+        return x.new_zeros(x.size(0), width)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[2:])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, *(torch.zeros_like(parameter) for parameter in ctx.saved_tensors)
+
+
+def _kernels_serve(x: Tensor, stages: Sequence[Stage], incidence: TriangleIncidence) -> bool:
+    """Whether there are kernels for such features, weights and indices."""
     return (
         x.dtype == torch.float32
+        and all(stage.linear.weight.dtype == torch.float32 for stage in stages)
         and incidence.endpoints.col.dtype == torch.int32
-        and incidence.num_edges > 0
         and kernels.enabled(x)
         and not torch.is_autocast_enabled('cpu')
     )

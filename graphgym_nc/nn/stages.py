@@ -32,7 +32,7 @@ def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
     """
     stages: list[Stage] = []
     for layer in layers:
-        if is_plain_linear(layer) and layer.weight.dtype == torch.float32:
+        if is_plain_linear(layer):
             stages.append(Stage(cast(torch.nn.Linear, layer), None, False))
         elif not stages or not is_plain(layer):
             return None

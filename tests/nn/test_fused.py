@@ -152,7 +152,6 @@ def test_double_backward(name):
         Sequential(Linear(D, D), ReLU(), BatchNorm1d(D)),
         Sequential(Hooked()),
         Sequential(Linear(D, D), torch.nn.SyncBatchNorm(D)),
-        Linear(D, D).double(),
         Sequential(),
     ],
 )
