@@ -1,5 +1,6 @@
 """Sparse matrices of zeros and ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
@@ -70,9 +71,14 @@ class Incidence:
 
     def to(self, device: Any, non_blocking: bool = False) -> 'Incidence':
         """Moves the matrix to a device."""
-        return Incidence(
-            *(getattr(self, f.name).to(device, non_blocking=non_blocking) for f in fields(self))
-        )
+        return self._map(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> 'Incidence':
+        """Copies the matrix to pinned memory."""
+        return self._map(lambda tensor: tensor.pin_memory())
+
+    def _map(self, function: Callable[[Tensor], Tensor]) -> 'Incidence':
+        return Incidence(*(function(getattr(self, field.name)) for field in fields(self)))
 
 
 class _RowSum(torch.autograd.Function):

@@ -112,7 +112,8 @@ def incidence_of(batch: Data) -> TriangleIncidence:
     edge_index = batch.edge_index
     if last is None or last.num_nodes != batch.num_nodes or not last.belongs_to(edge_index):
         _last.incidence = _attached(batch) or TriangleIncidence.from_data(batch)
-    elif not last.is_of(edge_index):  # so that no other layer needs to compare them
+    elif not last.is_of(edge_index) and not edge_index.is_inference():
+        # So that no other layer needs to compare them.
         _last.incidence = replace(last, edge_index=edge_index)
     return _last.incidence
 

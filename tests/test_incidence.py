@@ -119,6 +119,11 @@ def test_to_pickle_and_repr():
     incidence = TriangleIncidence.build(dense_graph(), 9)
     assert same(pickle.loads(pickle.dumps(incidence)), incidence)
     assert incidence.to('meta').opposite.col.is_meta
+    with pytest.MonkeyPatch.context() as patch:  # without a GPU, nothing can be pinned
+        patch.setattr(torch.Tensor, 'pin_memory', lambda tensor: tensor.to('meta'))
+        pinned = incidence.pin_memory()
+    assert pinned.opposite.col.is_meta
+    assert pinned.weight.is_meta
     assert str(incidence) == (
         f'TriangleIncidence(num_nodes=9, num_edges={incidence.num_edges}, '
         f'num_triangles={incidence.num_messages // 3})'
