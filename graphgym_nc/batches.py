@@ -10,11 +10,10 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import get_loader
 from torch_geometric.loader import DataLoader
 
-from graphgym_nc import kernels
 from graphgym_nc.distributed import ShareSampler, world_size
 from graphgym_nc.triangle_loader import TriangleLoader
 from graphgym_nc.triangle_store import TriangleStore
-from graphgym_nc.validation import ConfigError
+from graphgym_nc.validation import ConfigError, select_kernel
 
 
 def create_loader(
@@ -53,7 +52,7 @@ def find_triangles_once(dataset: InMemoryDataset) -> TriangleStore | None:
         return None
     if 'x' not in slices or 'edge_index' not in slices:
         return None
-    kernels.select(cfg.nc.kernel)
+    select_kernel(cfg)
     store = TriangleStore.build(
         data.edge_index, slices['edge_index'], slices['x'], cfg.nc.triangle_store_mb << 20
     )

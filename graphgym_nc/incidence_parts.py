@@ -25,7 +25,7 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
 
     num_nodes = check_edge_index(edge_index, num_nodes)
     edge_index = edge_index.contiguous()
-    dtype = index_dtype(num_nodes, edge_index.size(1))
+    dtype = index_dtype(num_nodes, 2 * edge_index.size(1))
     edge_id = torch.empty(edge_index.size(1), dtype=dtype)
     edges, weight = kernel.weigh(edge_index.numpy(), num_nodes, edge_id.numpy())
     num_edges, num_messages = weight.size, int(weight.sum(dtype='int64'))

@@ -15,12 +15,11 @@ from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
 from typing_extensions import Self
 
-from graphgym_nc import kernels
 from graphgym_nc.init import init_weights, torch_weights
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.registry import register_once
 from graphgym_nc.triangle_incidence import TriangleIncidence
-from graphgym_nc.validation import ConfigError, check_nc
+from graphgym_nc.validation import ConfigError, check_nc, select_kernel
 
 
 class _NCLayer(torch.nn.Module):
@@ -121,7 +120,9 @@ def incidence_of(batch: Data) -> TriangleIncidence:
 def _attached(batch: Data) -> TriangleIncidence | None:
     """What the loader has found, if it still belongs to the batch."""
     incidence = batch.get('triangle_incidence')
-    if incidence is None or not incidence.belongs_to(batch.edge_index):
+    if incidence is None or incidence.num_nodes != batch.num_nodes:
+        return None
+    if not incidence.belongs_to(batch.edge_index):
         return None
     return replace(incidence, edge_index=batch.edge_index)
 
@@ -133,10 +134,7 @@ def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
 
 
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    try:
-        kernels.select(cfg.nc.kernel)
-    except ImportError as error:
-        raise ConfigError(f"'nc.kernel': {error}") from error
+    select_kernel(cfg)
     nn_communicate = _mlp(layer_config, layer_config.dim_in)
     return {**_gin_arguments(layer_config), 'nn_communicate': nn_communicate}
 

@@ -63,6 +63,11 @@ def check_processes() -> None:
     """
     devices, nodes = cfg.devices, cfg.num_nodes
     wanted = f"'devices' x 'num_nodes' is {devices} x {nodes}"
+    if cfg.train.batch_size < devices * nodes:
+        raise ConfigError(
+            f"'train.batch_size' is {cfg.train.batch_size}, but {wanted}: every device needs a "
+            f'graph of each batch'
+        )
     if _is_started():
         by = 'torchrun' if _by_torchrun() else 'srun'
         size = int(os.environ['WORLD_SIZE' if _by_torchrun() else 'SLURM_NTASKS'])

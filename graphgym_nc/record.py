@@ -55,12 +55,15 @@ class RunRecord:
         self._write(status='DONE', ended=_now())
 
     def failed(self, reason: str) -> None:
-        """Notes that the run has failed."""
-        self._write(status='FAILED', reason=reason, ended=_now())
+        """Notes that the run has failed, in whichever of its processes: the
+        first may not live to tell.
+        """
+        self.facts = {**self.facts, **read_record(self.path.parent)}
+        self._write(status='FAILED', reason=reason, ended=_now(), by_any=True)
 
-    def _write(self, **facts: Any) -> None:
+    def _write(self, by_any: bool = False, **facts: Any) -> None:
         self.facts.update(facts)
-        if is_first():
+        if by_any or is_first():
             write_atomically(self.path, json.dumps(self.facts, indent=2) + '\n')
 
 
@@ -89,7 +92,9 @@ def write_atomically(path: Path, text: str) -> None:
     crash, has all of the old text or all of the new.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f'{path.name}.{os.getpid()}.unfinished')
+    # Processes on two nodes may have the same number.
+    writer = f'{platform.node()}.{os.getpid()}'
+    unfinished = path.with_name(f'{path.name}.{writer}.unfinished')
     try:
         with open(unfinished, 'w') as file:
             file.write(text)

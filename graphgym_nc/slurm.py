@@ -130,16 +130,17 @@ def submit(
         try:
             executor = submitit.SlurmExecutor(logs, max_num_timeout=settings.timeouts)
             executor.update_parameters(job_name=name, **parameters)
-            tasks: list[Any] = []
+            ids: dict[str, str] = {}
             for i in range(0, len(todo), settings.array_size):
+                part = todo[i : i + settings.array_size]
                 with executor.batch():
-                    part = todo[i : i + settings.array_size]
-                    tasks += [executor.submit(Task(str(script), job)) for job in part]
-            ids = {job.name: task.job_id for job, task in zip(todo, tasks, strict=True)}
+                    tasks = [executor.submit(Task(str(script), job)) for job in part]
+                ids |= {job.name: task.job_id for job, task in zip(part, tasks, strict=True)}
+                # At once: SLURM may refuse the next.
+                Submitted({**before.tasks, **ids}, before.report).save(folder)
             queued = queue(folder)
             over = {*ids.values(), *(id_ for id_ in before.tasks.values() if id_ in queued)}
             after = ':'.join(sorted({id_.partition('_')[0] for id_ in over}))
-            Submitted({**before.tasks, **ids}, before.report).save(folder)
             executor = submitit.SlurmExecutor(logs)
             executor.update_parameters(
                 job_name=name, dependency=f'afterany:{after}', **settings.report

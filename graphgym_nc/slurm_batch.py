@@ -79,17 +79,24 @@ def run_on_slurm(
         if any failed.
     """
     todo = left_to_submit(jobs, folder)
-    if not todo:
+    if not todo and not _lacks_report(folder):
         print('Nothing to submit: all jobs are done, running or in the queue.')
     else:
         environment = environments(1, settings.cpus, [])[0]
         submitted = submit(jobs, todo, script, folder, settings, shape, environment)
-        array = submitted.tasks[todo[0].name].partition('_')[0]
+        arrays = sorted({submitted.tasks[job.name].partition('_')[0] for job in todo})
         print(
-            f'Submitted {len(todo)} task(s) as SLURM job {array}; job {submitted.report} reports '
-            f"when they are over, in '{folder / 'report.log'}'"
+            f'Submitted {len(todo)} task(s) as SLURM job(s) {", ".join(arrays) or "-"}; job '
+            f"{submitted.report} reports when all are over, in '{folder / 'report.log'}'"
         )
     return _wait(jobs, folder) if wait else 0
+
+
+def _lacks_report(folder: Path) -> bool:
+    """Whether tasks are in the queue, but no job to report on them."""
+    submitted, queued = Submitted.load(folder), queue(folder)
+    waiting = any(task in queued for task in submitted.tasks.values())
+    return waiting and submitted.report not in queued
 
 
 def show_plan(

@@ -5,7 +5,7 @@ Every value is checked, as all of them end up in a script that a shell runs.
 
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from graphgym_nc.grid_file import GridError
 
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.,:+@/=-]*')
 _CONSTRAINT = re.compile(r'[A-Za-z0-9\[(][A-Za-z0-9_.,:+*&|()\[\]=-]*')
+_NODES = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.,\[\]-]*')  # such as node[01-04],other
 _MEMORY = re.compile(r'[0-9]+[KMGT]?B?')
 _TIME = re.compile(r'(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?')
 
@@ -40,7 +41,7 @@ class SlurmSettings:
         time: The minutes that a task may take at a time.
         gpus: The number of GPUs of a node.
         cpus: The number of cores of each device.
-        array_parallelism: How many tasks may run at the same time.
+        array_parallelism: How many tasks of an array may run at the same time.
         array_size: How many tasks go into one array; SLURM's own limit
             (MaxArraySize) is 1001 by default.
         signal_seconds: How long before the end of its time a task is told.
@@ -126,9 +127,14 @@ class SlurmSettings:
     @property
     def report(self) -> dict[str, Any]:
         """The parameters of the job that aggregates."""
-        partition = self.report_partition or self.partition
         own = {'time': min(self.time, 60), 'nodes': 1, 'ntasks_per_node': 1, 'cpus_per_task': 1}
-        return {**self.common, **own, **({'partition': partition} if partition else {})}
+        if self.report_partition is None:
+            return {**self.common, **own}
+        # Other nodes, which need not have what the tasks ask of theirs.
+        elsewhere = replace(
+            self, partition=self.report_partition, constraint=None, exclude=None, nodelist=None
+        )
+        return {**elsewhere.common, **own}
 
 
 def check_path(path: Path) -> Path:
@@ -189,7 +195,9 @@ def _checked(key: str, value: Any) -> Any:
             return _at_least(0, value)
         if key == 'modules':
             return tuple(_matching(_NAME, name) for name in _list(value))
-        patterns = {'constraint': _CONSTRAINT, 'mem': _MEMORY}
+        patterns = {
+            'constraint': _CONSTRAINT, 'exclude': _NODES, 'mem': _MEMORY, 'nodelist': _NODES
+        }  # fmt: skip
         return _matching(patterns.get(key, _NAME), value)
     except ValueError:
         raise GridError(

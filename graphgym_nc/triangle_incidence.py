@@ -69,6 +69,10 @@ class TriangleIncidence:
             object.__setattr__(self, 'edge_index', self.edge_index.clone())
         object.__setattr__(self, '_version', _version(self.edge_index))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()  # a tensor that comes from another process has a version of its own
+
     @staticmethod
     @torch.inference_mode(False)  # it may serve in training yet
     def build(

@@ -50,8 +50,9 @@ class _Collate:
     def __call__(self, items: list[tuple[int, Any]]) -> Batch:
         numbers, graphs = zip(*items, strict=True)
         batch = self.collate(list(graphs))
+        edge_index, num_nodes = batch.edge_index, batch.num_nodes
         if self.store is not None:
-            batch.triangle_incidence = self.store.batch(numbers, batch.edge_index)
+            batch.triangle_incidence = self.store.batch(numbers, edge_index, num_nodes)
         else:
-            batch.triangle_incidence = TriangleIncidence.build(batch.edge_index, batch.num_nodes)
+            batch.triangle_incidence = TriangleIncidence.build(edge_index, num_nodes)
         return batch

@@ -69,7 +69,9 @@ class TriangleStore:
             columns.numpy(),
         )
 
-    def batch(self, graphs: Sequence[int], edge_index: Tensor) -> TriangleIncidence:
+    def batch(
+        self, graphs: Sequence[int], edge_index: Tensor, num_nodes: int
+    ) -> TriangleIncidence:
         """The incidence of a batch of graphs.
 
         Args:
@@ -77,13 +79,14 @@ class TriangleStore:
             edge_index: The edges of the batch. If they are not those of these
                 graphs, say because a transform has changed them, their triangles
                 are found anew.
+            num_nodes: The number of its nodes.
         """
         whole, chosen = self.incidence, np.asarray(graphs)
         nodes, edges = _Cut.of(self.nodes, chosen), _Cut.of(self.edges, chosen)
         columns = _Cut.of(self.columns, chosen)
         own = np.stack([_copy(row, columns, nodes.shift) for row in whole.edge_index.numpy()])
-        if not torch.equal(edge_index, torch.from_numpy(own)):
-            return TriangleIncidence.build(edge_index, nodes.size)
+        if num_nodes != nodes.size or not torch.equal(edge_index, torch.from_numpy(own)):
+            return TriangleIncidence.build(edge_index, num_nodes)
 
         height = nodes if whole.twins is None else nodes.twice()
         messages = _copy(whole.messages.numpy(), nodes)

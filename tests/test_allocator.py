@@ -20,4 +20,4 @@ def test_freed_memory_is_kept():
     kept, faults = result.stdout.split()
     assert kept == str(hasattr(ctypes.CDLL(None), 'gnu_get_libc_version'))
     if kept == 'True':
-        assert int(faults) < 10_000  # 10 times 64 MB are 163,840 pages
+        assert int(faults) < 50_000  # 10 times 64 MB are 163,840 pages

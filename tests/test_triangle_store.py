@@ -27,7 +27,7 @@ def test_a_batch_is_what_it_would_be_if_built(drawn, data):
     store = make_store(data_list)
     chosen = data.draw(st.lists(st.integers(0, len(drawn) - 1), min_size=1, max_size=6))
     batch = Batch.from_data_list([data_list[i] for i in chosen])
-    found = store.batch(chosen, batch.edge_index)
+    found = store.batch(chosen, batch.edge_index, batch.num_nodes)
     assert found.is_of(batch.edge_index)
     if store.incidence.twins is None:
         with kernels.use('torch'):
@@ -39,7 +39,7 @@ def test_with_twins():
     data_list = [graph(edge_index, 10) for edge_index in cliques]
     store = make_store(data_list)
     batch = Batch.from_data_list([data_list[i] for i in (2, 0, 2)])
-    found = store.batch([2, 0, 2], batch.edge_index)
+    found = store.batch([2, 0, 2], batch.edge_index, 30)
     assert found.twins is not None
     assert_same(found, TriangleIncidence.build(batch.edge_index, 30))
 
@@ -49,8 +49,14 @@ def test_other_edges_than_those_of_the_store():
     store = make_store(data_list)
     other = Batch.from_data_list([data_list[0], graph(dense_graph(8, seed=9), 8)])
     assert_same(
-        store.batch([0, 1], other.edge_index), TriangleIncidence.build(other.edge_index, 16)
+        store.batch([0, 1], other.edge_index, 16), TriangleIncidence.build(other.edge_index, 16)
     )
+
+
+def test_more_nodes_than_those_of_the_store():
+    data_list = [graph(dense_graph(8, seed=i), 8) for i in range(2)]
+    edge_index = Batch.from_data_list(data_list).edge_index
+    assert make_store(data_list).batch([0, 1], edge_index, 17).num_nodes == 17
 
 
 def test_no_more_than_allowed():

@@ -77,6 +77,6 @@ def _problem() -> str | None:
     try:
         for module in ('rows', 'triangles'):
             importlib.import_module(f'{__name__}.{module}')
-    except Exception as error:  # numba does not import, or does not compile
+    except Exception as error:  # numba does not import, or does not compile the rows' kernels
         return f'{type(error).__name__}: {error}'
     return None

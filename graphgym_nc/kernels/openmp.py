@@ -4,7 +4,8 @@ Every runtime of its own would bring a pool of threads whose idle members spin
 on the cores that torch's need. So kernels here are plain compiled functions of
 one thread's share, and torch's OpenMP runtime (libgomp) calls them on all of
 its threads, as it calls torch's own: as many as :meth:`torch.set_num_threads`
-says, none after a fork, where torch has one thread as well.
+says. (After a fork, that must be one, as it is in the workers of torch's loaders:
+libgomp does not survive it.)
 """
 
 import ctypes
@@ -71,8 +72,12 @@ def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callabl
     return compile_
 
 
+#: What a compiler may do to sums. Not all that numba's `True` allows: rows may hold NaN, and the
+#: floor of a row without ReLU is infinite.
+FAST_SUMS = {'reassoc', 'contract', 'nsz', 'arcp'}
+
 #: Decorates a kernel: a function of the packed arguments.
-kernel = cached(cfunc, _SIGNATURE, fastmath=True, error_model='numpy')
+kernel = cached(cfunc, _SIGNATURE, fastmath=FAST_SUMS, error_model='numpy')
 
 
 def launch(body: Any, *args: Tensor | int, threads: int) -> None:
@@ -87,6 +92,8 @@ def launch(body: Any, *args: Tensor | int, threads: int) -> None:
     packed = np.zeros(_WORDS * len(args), dtype=np.int64)
     for i, value in enumerate(args):
         if isinstance(value, Tensor):
+            if value.device.type != 'cpu' or not value.is_contiguous():
+                raise ValueError(f'argument {i} is not contiguous on the CPU')
             packed[_WORDS * i] = value.data_ptr()
             packed[_WORDS * i + 1] = value.size(0)
             packed[_WORDS * i + 2] = value.size(1) if value.dim() == 2 else 1

@@ -13,6 +13,7 @@ from numba import carray, njit
 from numpy.typing import NDArray
 
 from graphgym_nc.kernels.openmp import (
+    FAST_SUMS,
     cached,
     doubles,
     indices,
@@ -27,7 +28,7 @@ Array = NDArray[Any]
 
 _BLOCK = 64  # rows whose sum is taken in float32
 
-compiled = cached(njit, fastmath=True, error_model='numpy')
+compiled = cached(njit, fastmath=FAST_SUMS, error_model='numpy')
 
 
 @compiled

@@ -81,8 +81,13 @@ def communicate(
     count = RowCount(incidence.weight, incidence.num_messages)
     for before, layer in zip([None, *layers], layers, strict=False):
         # BatchNorm does not need its output again.
-        in_place = type(before) is torch.nn.BatchNorm1d and type(layer) is torch.nn.ReLU
-        z = z.relu_() if in_place and is_plain(layer) else _call(layer, z, count)
+        in_place = (
+            type(before) is torch.nn.BatchNorm1d
+            and type(layer) is torch.nn.ReLU
+            and is_plain(before)
+            and is_plain(layer)
+        )
+        z = z.relu_() if in_place else _call(layer, z, count)
 
     # A node may have more messages than half precision can count.
     z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
@@ -90,10 +95,10 @@ def communicate(
     if last is not None:
         weight, bias = _parameters(last)
         dtype = out.dtype
-        out = F.linear(out, weight).to(dtype)
+        out = F.linear(out, weight.to(dtype)).to(dtype)
         if bias is not None:
             out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
-    return out
+    return out.to(x.dtype)
 
 
 class _NoMessages(torch.autograd.Function):
@@ -107,20 +112,22 @@ class _NoMessages(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[2:])
+        ctx.save_for_backward(inputs[0], *inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, *(torch.zeros_like(parameter) for parameter in ctx.saved_tensors)
+        x, *parameters = map(torch.zeros_like, ctx.saved_tensors)
+        return x, None, *parameters
 
 
 def _kernels_serve(x: Tensor, stages: Sequence[Stage], incidence: TriangleIncidence) -> bool:
     """Whether there are kernels for such features, weights and indices."""
+    widths = [x.size(1), *(stage.width for stage in stages)]
     return (
         x.dtype == torch.float32
-        and all(stage.linear.weight.dtype == torch.float32 for stage in stages)
+        and all(stage.fits(width) for stage, width in zip(stages, widths, strict=False))
         and incidence.endpoints.col.dtype == torch.int32
-        and kernels.enabled(x)
+        and kernels.enabled(x, incidence.weight, *(stage.linear.weight for stage in stages))
         and not torch.is_autocast_enabled('cpu')
     )
 

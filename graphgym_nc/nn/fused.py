@@ -28,6 +28,7 @@ from graphgym_nc.nn.weighted_batch_norm import (
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
 _PADDED_TO = 8
+_SAMPLE = 64
 
 
 def communicate_fused(
@@ -77,7 +78,7 @@ def _run(
     if weight.shape != (padded, z.size(1)):
         weight = F.pad(weight, (0, z.size(1) - weight.size(1), 0, padded - width))
     y = F.linear(z, weight)
-    setting = _Setting(incidence, lift, reduce, stage.relu)
+    setting = _Setting(incidence, lift, reduce, stage.relu, width)
     if norm is None:
         return cast(Tensor, _Stage.apply(y, pad(linear.bias), None, None, None, None, setting)[0])
 
@@ -104,6 +105,7 @@ class _Setting(NamedTuple):
             every edge.
         reduce: Whether rows are to be added up over the edges opposite to a node.
         relu: Whether to cut off rows at zero.
+        width: The width of rows without padding.
         eps: What is added to the variance; :obj:`None` for no normalisation.
         by_batch: Whether to normalise by the rows' own mean and variance.
     """
@@ -112,6 +114,7 @@ class _Setting(NamedTuple):
     lift: bool
     reduce: bool
     relu: bool
+    width: int
     eps: float | None = None
     by_batch: bool = False
 
@@ -158,6 +161,7 @@ class _Stage(torch.autograd.Function):
         else:
             mean, var = -offset_or_zero, ones
         inv_std = ones if setting.eps is None else (var + setting.eps).rsqrt()
+        inv_std[setting.width :] = 0  # of padding, which may have no deviation at all
         scale = inv_std if weight is None else inv_std * weight
         shift = (zeros if bias is None else bias) - mean * scale
 
@@ -202,8 +206,12 @@ class _Stage(torch.autograd.Function):
 
 def _moments(y: Tensor, setting: _Setting) -> tuple[Tensor, Tensor]:
     """Mean and variance of rows, each as often as its edge sends messages."""
-    # About a value like their own, so that nothing cancels.
-    centre = 2 * y[0] if setting.lift else y[0]
+    # About the mean of some of them, so that nothing cancels.
+    sample = slice(None, None, max(1, setting.incidence.num_edges // _SAMPLE))
+    if setting.lift:
+        centre = y[setting.ends.view(-1, 2)[sample].flatten()].mean(dim=0) * 2
+    else:
+        centre = y[sample].mean(dim=0)
     threads = threads_for(setting.incidence.num_edges * y.size(1))
     sums = y.new_zeros(threads, 2 * y.size(1), dtype=torch.double)
     if setting.lift:

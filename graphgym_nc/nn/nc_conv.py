@@ -12,6 +12,9 @@ from torch_geometric.utils import is_sparse, to_edge_index
 from graphgym_nc.nn.communicate import communicate
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
+# What of message passing a subclass may have made its own.
+_STEPS = ('message', 'aggregate', 'message_and_aggregate', 'update', 'propagate')
+
 
 class NCGNNConv(MessagePassing):
     r"""The NC-GNN operator from the `"Empowering GNNs via Edge-Aware
@@ -115,7 +118,7 @@ class NCGNNConv(MessagePassing):
         which the incidence is faster: nobody has a say in it, or looks on.
         """
         return (
-            type(self).message is NCGNNConv.message
+            all(getattr(type(self), name) is getattr(NCGNNConv, name) for name in _STEPS)
             and type(self.aggr_module) is SumAggregation
             and self.flow == 'source_to_target'
             and self.decomposed_layers == 1

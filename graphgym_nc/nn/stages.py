@@ -25,6 +25,14 @@ class Stage(NamedTuple):
     def width(self) -> int:
         return self.linear.weight.size(0)
 
+    def fits(self, width: int) -> bool:
+        """Whether it takes rows of a width, and is in float32 throughout."""
+        norm_fits = self.norm is None or self.norm.num_features == self.width
+        modules = [self.linear] if self.norm is None else [self.linear, self.norm]
+        tensors = [t for module in modules for t in (*module.parameters(), *module.buffers())]
+        exact = all(t.dtype == torch.float32 for t in tensors if t.is_floating_point())
+        return norm_fits and exact and self.linear.weight.size(1) == width
+
 
 def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
     """A network as stages, each of a Linear layer and perhaps BatchNorm and

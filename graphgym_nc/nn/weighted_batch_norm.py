@@ -62,7 +62,8 @@ def weighted_batch_norm(  # noqa: PLR0913
     with no_autocast(x.device.type):
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
         share = count.weight.to(x.dtype) / count.total
-        out, mean, var = _Normalize.apply(x, weight, bias, share, eps)
+        gamma, beta = (t if t is None else t.to(x.dtype) for t in (weight, bias))
+        out, mean, var = _Normalize.apply(x, gamma, beta, share, eps)
         track(running_mean, running_var, mean, var, count.total, momentum)
     return out.to(dtype)
 

@@ -110,6 +110,46 @@ def test_statistics_of_equal_messages():
     assert conv.nn_communicate[1].running_var.tolist() == pytest.approx([0.9] * D)
 
 
+def test_statistics_with_an_outlier_that_sends_no_message():
+    torch.manual_seed(0)
+    conv = NCGNNConv(Sequential(), Sequential(Linear(D, D), BatchNorm1d(D, momentum=1.0)))
+    exact = copy.deepcopy(conv).double()
+    edge_index = 1 + dense_graph(60, 0.5)
+    x = torch.cat([torch.full((1, D), 1e4), torch.randn(60, D)])
+    conv(x, edge_index)
+    exact(x.double(), edge_index)
+    torch.testing.assert_close(
+        conv.nn_communicate[1].running_var.double(), exact.nn_communicate[1].running_var,
+        rtol=1e-4, atol=0,
+    )  # fmt: skip
+
+
+def test_padding_without_deviation():
+    conv = NCGNNConv(
+        Sequential(), Sequential(Linear(D, 10), BatchNorm1d(10, eps=0.0), Linear(10, D))
+    )
+    assert conv(torch.randn(12, D), dense_graph(12, 0.8)).isfinite().all()
+
+
+def test_no_number_stays_none():
+    conv = NCGNNConv(Sequential(), Sequential(Linear(D, D), ReLU(), Linear(D, D)))
+    x = torch.randn(12, D)
+    x[3, 0] = torch.nan
+    assert conv(x, dense_graph(12, 0.8)).isnan().any(dim=1).sum() > 6
+
+
+@pytest.mark.parametrize(
+    'network',
+    [
+        Sequential(Linear(D - 1, D), ReLU()),
+        Sequential(Linear(D, 9), ReLU(), Linear(10, D)),
+    ],
+)
+def test_networks_that_do_not_fit_are_refused(network):
+    with pytest.raises(RuntimeError):
+        NCGNNConv(Sequential(), network)(torch.randn(12, D), dense_graph(12, 0.8))
+
+
 def test_statistics_far_from_zero():
     torch.manual_seed(0)
     conv = NCGNNConv(Sequential(), Sequential(Linear(D, D), BatchNorm1d(D, momentum=1.0)))
@@ -178,6 +218,9 @@ def test_what_kernels_are_used_for(monkeypatch):
 
     assert uses_kernels(x)
     assert not uses_kernels(x.double())
+    conv.nn_communicate[1].half()  # which kernels would misread
+    assert not uses_kernels(x)
+    conv.float()
     with kernels.use('torch'):
         assert not uses_kernels(x)
     with torch.autocast('cpu'):

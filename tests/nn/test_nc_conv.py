@@ -13,6 +13,7 @@ from torch_geometric.utils import to_torch_coo_tensor
 
 from graphgym_nc import TriangleIncidence, find_triangles
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
+from graphgym_nc.nn.communicate import communicate
 from tests.reference import dense_graph, graphs, naive_conv
 
 D = 4
@@ -382,3 +383,27 @@ def test_bad_input():
         NCGNNConv(Linear(D, 3), Linear(D, D))(x[None], edge_index, incidence)
     with pytest.raises(ValueError, match='Could not infer input channels'):
         NCGNNEConv(Tanh(), Linear(D, D), edge_dim=3)
+
+
+def test_subclasses_have_a_say_in_message_passing():
+    class Shifted(NCGNNConv):
+        def update(self, inputs):
+            return inputs + 1000
+
+    x, edge_index = torch.randn(9, D), dense_graph()
+    out = Shifted(Sequential(), Linear(D, D))(x, edge_index)
+    assert (out > 500).all()
+
+
+@pytest.mark.parametrize('edges', [0, 60])
+def test_half_precision_throughout(edges):
+    conv = NCGNNConv(Linear(D, D), paper_mlp()).bfloat16()
+    out = conv(torch.randn(9, D).bfloat16(), dense_graph(9, 0.9)[:, :edges])
+    assert out.dtype == torch.bfloat16
+
+
+def test_gradient_of_features_without_triangles():
+    x = torch.randn(4, D, requires_grad=True)
+    incidence = TriangleIncidence.build(torch.empty(2, 0, dtype=torch.long), 4)
+    (grad,) = torch.autograd.grad(communicate(paper_mlp(), x, incidence).sum(), x)
+    assert torch.equal(grad, torch.zeros(4, D))
