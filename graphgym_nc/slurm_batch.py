@@ -86,7 +86,7 @@ def run_on_slurm(
         submitted = submit(jobs, todo, script, folder, settings, shape, environment)
         arrays = sorted({submitted.tasks[job.name].partition('_')[0] for job in todo})
         print(
-            f'Submitted {len(todo)} task(s) as SLURM job(s) {", ".join(arrays) or "-"}; job '
+            f'Submitted {len(todo)} task(s) as SLURM job {", ".join(arrays) or "-"}; job '
             f"{submitted.report} reports when all are over, in '{folder / 'report.log'}'"
         )
     return _wait(jobs, folder) if wait else 0

@@ -218,15 +218,22 @@ def test_what_kernels_are_used_for(monkeypatch):
 
     assert uses_kernels(x)
     assert not uses_kernels(x.double())
-    conv.nn_communicate[1].half()  # which kernels would misread
-    assert not uses_kernels(x)
-    conv.float()
     with kernels.use('torch'):
         assert not uses_kernels(x)
     with torch.autocast('cpu'):
         assert not uses_kernels(x)
     none = TriangleIncidence.build(edge_index[:, :0], num_nodes)
     assert not uses_kernels(x, none)
+
+
+def test_stages_that_kernels_would_misread():
+    (stage,) = as_stages([Linear(D, D), BatchNorm1d(D)])
+    assert stage.fits(D)
+    assert not stage.fits(D + 1)
+    stage.norm.half()
+    assert not stage.fits(D)
+    (stage,) = as_stages([Linear(D, D), BatchNorm1d(1)])
+    assert not stage.fits(D)
 
 
 def test_keeps_two_rows_for_every_edge():
