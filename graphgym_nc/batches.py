@@ -1,6 +1,7 @@
 """Loaders of batches."""
 
 import logging
+import signal
 from typing import Any
 
 import torch
@@ -33,6 +34,7 @@ def create_loader(
         'num_workers': cfg.num_workers,
         'pin_memory': torch.cuda.is_available(),
         'persistent_workers': cfg.num_workers > 0,
+        'worker_init_fn': leave_signals_to_the_run,
     }
     if world_size() > 1:
         options['batch_sampler'] = _shares(dataset, shuffle)
@@ -41,6 +43,13 @@ def create_loader(
     if store is not None or (cfg.num_workers > 0 and _need_triangles()):
         return TriangleLoader(dataset, store, **options)
     return DataLoader(dataset, **options)
+
+
+def leave_signals_to_the_run(worker: int) -> None:
+    """Has a worker of a loader ignore what SLURM tells all processes of a job that
+    is about to run out of time: it would queue the job again as well.
+    """
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
 
 
 def find_triangles_once(dataset: InMemoryDataset) -> TriangleStore | None:
