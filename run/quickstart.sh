@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows what NC-GNN is for, on data it makes itself, in about five minutes on two cores.
+# Shows what NC-GNN is for, on data it makes itself, in some minutes on two cores.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 cd "$root"
