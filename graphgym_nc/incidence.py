@@ -81,6 +81,28 @@ class Incidence:
         return Incidence(*(function(getattr(self, field.name)) for field in fields(self)))
 
 
+@dataclass(frozen=True)
+class Twins:
+    """Nodes with the same closed neighbourhood, and the edges among them.
+
+    Attributes:
+        sums: Pairs of first twins, then nodes, times edges: the edges between
+            the twins of both, or at the node.
+        first: Nodes times nodes: the first of every node's twins.
+    """
+
+    sums: Incidence
+    first: Incidence
+
+    def to(self, device: Any, non_blocking: bool = False) -> 'Twins':
+        """Moves the twins to a device."""
+        return Twins(self.sums.to(device, non_blocking), self.first.to(device, non_blocking))
+
+    def pin_memory(self) -> 'Twins':
+        """Copies the twins to pinned memory."""
+        return Twins(self.sums.pin_memory(), self.first.pin_memory())
+
+
 class _RowSum(torch.autograd.Function):
     """A row sum whose backward pass is the row sum of the transpose."""
 

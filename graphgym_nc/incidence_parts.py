@@ -8,48 +8,59 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphgym_nc.incidence import Incidence, index_dtype
+from graphgym_nc.incidence import Incidence, Twins, index_dtype
 from graphgym_nc.triangles import SimpleGraph, check_edge_index, list_triangles, simple_graph
 
 
-def twins_pay(first: int, num_edges: int, num_messages: int) -> bool:
-    """Whether to make use of twins: if the messages to first twins, and the ends
-    of all edges, are much fewer than the messages.
+def twins_pay(num_pairs: int, num_edges: int, num_messages: int) -> bool:
+    """Whether to make use of twins: if sums over the edges of every pair and of
+    every node, and then over pairs, are expected to have much fewer terms than
+    there are messages.
     """
-    return first + 2 * num_edges < 0.6 * num_messages
+    return num_messages > 0 and (
+        3 * num_edges + num_messages * num_pairs / num_edges < 0.6 * num_messages
+    )
 
 
 def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
     """Finds the triangles, and all that depends on them, with kernels."""
-    from graphgym_nc.kernels import triangles as kernel
+    from graphgym_nc.kernels import graphs, triangles
 
     num_nodes = check_edge_index(edge_index, num_nodes)
     edge_index = edge_index.contiguous()
     dtype = index_dtype(num_nodes, 2 * edge_index.size(1))
     edge_id = torch.empty(edge_index.size(1), dtype=dtype)
-    edges, weight = kernel.weigh(edge_index.numpy(), num_nodes, edge_id.numpy())
+    edges = graphs.simple_edges(edge_index.numpy(), num_nodes, edge_id.numpy())
+    edges, weight = triangles.weigh(edges, num_nodes, edge_id.numpy())
     num_edges, num_messages = weight.size, int(weight.sum(dtype='int64'))
+    ends = torch.from_numpy(edges)
 
-    twin = torch.empty(num_nodes, dtype=dtype)
+    twin, pair = torch.empty(num_nodes, dtype=dtype), torch.empty(num_edges, dtype=dtype)
     messages = torch.empty(num_nodes, dtype=torch.long)
-    first = kernel.find_twins(edges, weight, twin.numpy(), messages.numpy())
-    with_twins = twins_pay(first, num_edges, num_messages)
-    keep = twin == torch.arange(num_nodes) if with_twins else torch.ones(num_nodes).bool()
-    listed = first + 2 * num_edges if with_twins else num_messages
-    rowptr = torch.empty(num_edges + 1, dtype=index_dtype(2 * num_nodes, num_edges, listed))
-    col = kernel.opposite_nodes(edges, keep.numpy(), with_twins, rowptr.numpy())
-    height = 2 * num_nodes if with_twins else num_nodes
+    triangles.find_twins(edges, weight, twin.numpy(), messages.numpy())
+    first = triangles.pair_up(edges, twin.numpy(), pair.numpy())
+    wide = index_dtype(num_nodes + num_edges, num_messages + 3 * num_edges)
+    twins = None
+    if twins_pay(first.size, num_edges, num_messages):
+        rowptr = torch.empty(first.size + 1, dtype=wide)
+        col = triangles.common_first_twins(edges, twin.numpy(), first, rowptr.numpy())
+        sums = torch.stack([pair, *(ends + first.size)], dim=1).flatten()
+        twins = Twins(
+            _with_transpose(_steps(3, num_edges, dtype), sums, first.size + num_nodes).transposed,
+            _with_transpose(_steps(1, num_nodes, dtype), twin, num_nodes),
+        )
+    else:
+        rowptr = F.pad(torch.from_numpy(weight).cumsum(0, dtype=wide), (1, 0))
+        col = triangles.opposite_nodes(edges, num_nodes, rowptr.numpy())
 
     source, target = edge_index.to(dtype)
-    twice = torch.arange(0, 2 * num_edges + 1, 2, dtype=dtype)
-    once = torch.arange(num_nodes + 1, dtype=dtype)
     return {
         'neighbours': Incidence(
             *_group(target, source, num_nodes), *_group(source, target, num_nodes)
         ),
-        'endpoints': _with_transpose(twice, torch.from_numpy(edges.T.copy()).flatten(), num_nodes),
-        'opposite': _with_transpose(rowptr, torch.from_numpy(col), height).transposed,
-        'twins': _with_transpose(once, twin, num_nodes) if with_twins else None,
+        'endpoints': _with_transpose(_steps(2, num_edges, dtype), ends.t().flatten(), num_nodes),
+        'opposite': _with_transpose(rowptr, torch.from_numpy(col), num_nodes).transposed,
+        'twins': twins,
         'weight': torch.from_numpy(weight),
         'messages': messages,
         'edge_id': torch.where(edge_id < 0, num_edges, edge_id),
@@ -77,32 +88,42 @@ def parts_by_torch(
     num_edges, num_messages = weight.numel(), edge.numel()
 
     twin = _twins(edges, weight, num_nodes)
-    is_first = twin == torch.arange(num_nodes, device=twin.device)
-    first = int(messages[is_first].sum())
-    with_twins = twins_pay(first, num_edges, num_messages)
+    pair, first = _pairs(edges, twin)
     id_of_edge = torch.arange(num_edges, device=edge.device)
-    height = num_nodes
-    if with_twins:
-        listed = is_first[corner]
-        corner = torch.cat([corner[listed], (edges + num_nodes).flatten()])
-        edge = torch.cat([edge[listed], id_of_edge, id_of_edge])
-        height = 2 * num_nodes
+    twins, width = None, num_edges
+    if twins_pay(first.numel(), num_edges, num_messages):
+        node = torch.arange(num_nodes, device=twin.device)
+        width = first.numel()
+        sums = torch.cat([pair, *(edges + width)])
+        twins = Twins(
+            Incidence.from_pairs(sums, id_of_edge.repeat(3), width + num_nodes, num_edges),
+            Incidence.from_pairs(node, twin, num_nodes, num_nodes),
+        )
+        # The common neighbours of both ends, and these, as far as they are first twins.
+        corner = torch.cat([corner, *edges[:, first]])
+        edge = torch.cat([edge, first, first])
+        is_listed = torch.zeros_like(id_of_edge).bool().index_fill_(0, first, True)
+        listed = is_listed[edge] & (twin[corner] == corner)
+        corner, edge = corner[listed], pair[edge[listed]]
 
     source, target = edge_index
-    number = torch.arange(num_nodes, device=twin.device)
     edge_id = F.pad(new_id.masked_fill(~used, num_edges), (0, 1), value=num_edges)
     return {
         'neighbours': Incidence.from_pairs(target, source, num_nodes, num_nodes),
         'endpoints': Incidence.from_pairs(
             id_of_edge.repeat_interleave(2), edges.t().flatten(), num_edges, num_nodes
         ),
-        'opposite': Incidence.from_pairs(corner, edge, height, num_edges),
-        'twins': Incidence.from_pairs(number, twin, num_nodes, num_nodes) if with_twins else None,
+        'opposite': Incidence.from_pairs(corner, edge, num_nodes, width),
+        'twins': twins,
         'weight': weight,
         'messages': messages,
         'edge_id': edge_id[graph.edge_id],
         'num_messages': num_messages,
     }
+
+
+def _steps(step: int, number: int, dtype: torch.dtype) -> Tensor:
+    return torch.arange(0, step * number + 1, step, dtype=dtype)
 
 
 def _group(key: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -129,6 +150,19 @@ def _twins(edges: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     u, v = edges[:, ((degree[edges] - 1) == weight).all(dim=0)]
     number = torch.arange(num_nodes, device=edges.device)
     return number.scatter_reduce(0, v, u, 'amin')
+
+
+def _pairs(edges: Tensor, twin: Tensor) -> tuple[Tensor, Tensor]:
+    """The pair of every edge and the first edge of every pair: see
+    :meth:`graphgym_nc.kernels.triangles.pair_up`.
+    """
+    low, high = twin[edges].sort(dim=0).values
+    pair = (low * twin.numel() + high).unique(return_inverse=True)[1]
+    number = int(pair.max()) + 1 if pair.numel() > 0 else 0
+    edge = torch.arange(pair.numel(), device=pair.device)
+    first = pair.new_full((number,), pair.numel()).scatter_reduce(0, pair, edge, 'amin')
+    first, order = first.sort()
+    return order.argsort()[pair], first
 
 
 def _refuse_repeated(triangle_index: Tensor) -> None:

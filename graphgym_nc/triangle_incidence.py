@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from graphgym_nc import kernels
 from graphgym_nc.fingerprint import still_belongs
-from graphgym_nc.incidence import Incidence
+from graphgym_nc.incidence import Incidence, Twins
 from graphgym_nc.incidence_parts import parts_by_kernels, parts_by_torch
 
 
@@ -23,25 +23,28 @@ class TriangleIncidence:
     :meth:`~graphgym_nc.find_triangles` for what counts as a triangle.
 
     *Twins* are nodes with the same closed neighbourhood, such as those of a
-    clique. What lies opposite to a node :math:`v` and to its twin :math:`w`
-    differs only in their own edges: with :math:`\mathbf{o}_v` the sum over the
-    former and :math:`\mathbf{s}_v` the sum over the latter,
+    clique. All edges between the twins of :math:`a` and those of :math:`b` have the
+    same nodes opposite to them, and their own ends. Those nodes come with all their
+    twins. So for a node :math:`v` and its edges :math:`\mathcal{E}_v`,
 
     .. math::
-        \mathbf{o}_w = \mathbf{o}_v + \mathbf{s}_v - \mathbf{s}_w.
+        \sum_{e \text{ opposite } v} \mathbf{z}_e =
+        \sum_{\{a, b\}} \sum_{e \text{ between}} \mathbf{z}_e
+        - \sum_{e \in \mathcal{E}_v} \mathbf{z}_e,
 
-    So only the first of several twins has its edges listed, where that makes the
-    lists much shorter.
+    where the first sum is over the pairs whose twins are all adjacent to
+    :math:`v` or :math:`v` itself. It is the same for all twins of
+    :math:`v`, and is taken for the first of them alone, where that is much less to
+    add up.
 
     Attributes:
         neighbours: Nodes times nodes: the sources of every node's edges, as
             often as :obj:`edge_index` has them.
         endpoints: Edges times nodes: the two ends of every edge.
         opposite: Nodes times edges: the edges among a node's neighbours. With
-            :obj:`twins`, those of first twins only; and below, as many rows
-            again: every node's own edges.
-        twins: Nodes times nodes: the first of every node's twins;
-            :obj:`None` if they are not made use of.
+            :obj:`twins`, first twins times pairs: those that are summed up at a
+            node.
+        twins: The twins of all nodes; :obj:`None` if they are not made use of.
         weight: The number of triangles on every edge, *i.e.* of messages
             that it sends, of shape :obj:`[num_edges]`.
         messages: The number of triangles at every node, *i.e.* of messages that
@@ -57,7 +60,7 @@ class TriangleIncidence:
     neighbours: Incidence
     endpoints: Incidence
     opposite: Incidence
-    twins: Incidence | None
+    twins: Twins | None
     weight: Tensor
     messages: Tensor
     edge_id: Tensor
@@ -142,20 +145,21 @@ class TriangleIncidence:
         """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges
         opposite to every node.
         """
-        out = self.opposite.row_sum(src)
         if self.twins is None:
-            return out
-        out, own = out.split(self.num_nodes)
-        return self.twins.row_sum(out + own) - own
+            return self.opposite.row_sum(src)
+        sums = self.twins.sums.row_sum(src)
+        of_pairs, own = sums.split([self.opposite.num_cols, self.num_nodes])
+        return self.twins.first.row_sum(self.opposite.row_sum(of_pairs)) - own
 
     def gather_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_nodes, channels]`, over the nodes
         opposite to every edge: the transpose of :meth:`sum_opposite`.
         """
-        if self.twins is not None:
-            first = self.twins.transposed.row_sum(src)
-            src = torch.cat([first, first - src])
-        return self.opposite.transposed.row_sum(src)
+        if self.twins is None:
+            return self.opposite.transposed.row_sum(src)
+        first = self.twins.first.transposed.row_sum(src)
+        to_pairs = self.opposite.transposed.row_sum(first)
+        return self.twins.sums.transposed.row_sum(torch.cat([to_pairs, -src]))
 
     def edge_mean(self, edge_attr: Tensor) -> Tensor:
         """Averages edge features over the copies of every edge (usually its
@@ -184,7 +188,7 @@ class TriangleIncidence:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return TriangleIncidence(
             **{
-                name: function(value) if isinstance(value, (Tensor, Incidence)) else value
+                name: function(value) if isinstance(value, (Tensor, Incidence, Twins)) else value
                 for name, value in values.items()
             }
         )

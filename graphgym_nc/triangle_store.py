@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from graphgym_nc import kernels
-from graphgym_nc.incidence import Incidence
+from graphgym_nc.incidence import Incidence, Twins
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
 Array = NDArray[np.int64]
@@ -31,12 +31,15 @@ class TriangleStore:
             :obj:`[num_graphs + 1]`.
         edges: The same of its edges on triangles.
         columns: The same of its columns of :obj:`edge_index`.
+        pairs: The same of its pairs of first twins, or again of its edges if twins
+            are not made use of.
     """
 
     incidence: TriangleIncidence
     nodes: Array
     edges: Array
     columns: Array
+    pairs: Array
 
     @staticmethod
     def build(
@@ -61,12 +64,12 @@ class TriangleStore:
         if _estimated_bytes(edge_index, columns, nodes, max_bytes) > max_bytes:
             return None
         incidence = TriangleIncidence.build(edge_index, int(nodes[-1]))
-        first_end = incidence.endpoints.col[::2].contiguous().long()
         return TriangleStore(
             incidence,
             nodes.numpy(),
-            torch.searchsorted(first_end, nodes).numpy(),
+            _first_columns(incidence.endpoints.transposed, nodes),
             columns.numpy(),
+            _first_columns(incidence.opposite, nodes),
         )
 
     def batch(
@@ -88,14 +91,19 @@ class TriangleStore:
         if num_nodes != nodes.size or not torch.equal(edge_index, torch.from_numpy(own)):
             return TriangleIncidence.build(edge_index, num_nodes)
 
-        height = nodes if whole.twins is None else nodes.twice()
+        pairs = _Cut.of(self.pairs, chosen)
         messages = _copy(whole.messages.numpy(), nodes)
         unused = np.full_like(edges.shift, edges.size - edges.all)
         return TriangleIncidence(
             neighbours=_cut(whole.neighbours, nodes, nodes),
             endpoints=_cut(whole.endpoints, edges, nodes),
-            opposite=_cut(whole.opposite, height, edges),
-            twins=None if whole.twins is None else _cut(whole.twins, nodes, nodes),
+            opposite=_cut(whole.opposite, nodes, pairs),
+            twins=None
+            if whole.twins is None
+            else Twins(
+                _cut(whole.twins.sums, pairs.then(nodes), edges),
+                _cut(whole.twins.first, nodes, nodes),
+            ),
             weight=torch.from_numpy(_copy(whole.weight.numpy(), edges)),
             messages=torch.from_numpy(messages),
             edge_id=torch.from_numpy(
@@ -114,7 +122,7 @@ class _Cut(NamedTuple):
     shift: Array  # from the old numbers to the new
     size: int  # of all ranges
     all: int  # what they are cut from
-    halves: bool = False
+    border: int = _NO_BORDER  # of two parts, each with such ranges
 
     @staticmethod
     def of(ptr: Array, chosen: Array) -> '_Cut':
@@ -122,16 +130,22 @@ class _Cut(NamedTuple):
         stop = np.cumsum(end - begin)
         return _Cut(begin, end, stop - end, int(stop[-1]), int(ptr[-1]))
 
-    def twice(self) -> '_Cut':
-        """The same ranges once more, in a second half."""
+    def then(self, other: '_Cut') -> '_Cut':
+        """Ranges of two parts, the first of which is followed by the second."""
         return _Cut(
-            np.concatenate([self.begin, self.begin + self.all]),
-            np.concatenate([self.end, self.end + self.all]),
-            np.concatenate([self.shift, self.shift + self.size - self.all]),
-            2 * self.size,
-            2 * self.all,
-            halves=True,
+            np.concatenate([self.begin, other.begin + self.all]),
+            np.concatenate([self.end, other.end + self.all]),
+            np.concatenate([self.shift, other.shift + self.size - self.all]),
+            self.size + other.size,
+            self.all + other.all,
+            self.all,
         )
+
+
+def _first_columns(matrix: Incidence, rows: Tensor) -> Array:
+    """The first columns of blocks that begin with some rows."""
+    first = matrix.col_t[matrix.rowptr_t[:-1].long()]
+    return torch.searchsorted(first.long(), rows).numpy()
 
 
 def _cut(matrix: Incidence, rows: _Cut, cols: _Cut) -> Incidence:
@@ -151,11 +165,11 @@ def _cut_rows(
     stop = np.cumsum(entries.end - entries.begin)
     entries = entries._replace(size=int(stop[-1]))
     new_rowptr = np.append(_copy(rowptr, rows, stop - entries.end), stop[-1]).astype(rowptr.dtype)
-    if rows.halves:
+    if rows.border != _NO_BORDER:
         return new_rowptr, _copy(col, entries, np.tile(cols.shift, 2))
-    if cols.halves:
+    if cols.border != _NO_BORDER:
         first, second = np.split(cols.shift, 2)
-        return new_rowptr, _copy(col, entries, first, cols.all // 2, second)
+        return new_rowptr, _copy(col, entries, first, cols.border, second)
     return new_rowptr, _copy(col, entries, cols.shift)
 
 
@@ -181,7 +195,7 @@ def _copy(
 
 def _estimated_bytes(edge_index: Tensor, columns: Tensor, nodes: Tensor, enough: int) -> int:
     """What an incidence would take, counted until that is :obj:`enough`."""
-    from graphgym_nc.kernels.triangles import weigh
+    from graphgym_nc.kernels import graphs, triangles
 
     total = 0
     cuts = torch.arange(0, int(columns[-1]), _COLUMNS_AT_ONCE)
@@ -189,7 +203,9 @@ def _estimated_bytes(edge_index: Tensor, columns: Tensor, nodes: Tensor, enough:
     for first, last in pairwise(sorted({0, *starts, columns.numel() - 1})):
         part = edge_index[:, columns[first] : columns[last]] - nodes[first]
         unused_id = np.empty(part.size(1), np.int32)
-        _, weight = weigh(part.contiguous().numpy(), int(nodes[last] - nodes[first]), unused_id)
+        size = int(nodes[last] - nodes[first])
+        edges = graphs.simple_edges(part.contiguous().numpy(), size, unused_id)
+        _, weight = triangles.weigh(edges, size, unused_id)
         # Indices of four bytes: of messages and ends in both directions, of columns.
         total += 8 * int(weight.sum(dtype=np.int64)) + 20 * weight.size + 28 * part.size(1)
         if total > enough:

@@ -120,15 +120,16 @@ def find_triangles(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
 
 
 def _find_on_cpu(edge_index: Tensor, num_nodes: int) -> Tensor:
-    from graphgym_nc.kernels import triangles as kernel
+    from graphgym_nc.kernels import graphs, triangles
 
     unused_id = np.empty(edge_index.size(1), np.int64)
-    edges, weight = kernel.weigh(edge_index.contiguous().numpy(), num_nodes, unused_id)
-    rowptr = np.empty(weight.size + 1, np.int64)
-    opposite = kernel.opposite_nodes(edges, np.ones(num_nodes, np.bool_), False, rowptr)
-    triangles = torch.empty(3, opposite.size // 3, dtype=torch.long)
-    kernel.corners(edges, rowptr, opposite, triangles.numpy())
-    return triangles
+    edges = graphs.simple_edges(edge_index.contiguous().numpy(), num_nodes, unused_id)
+    edges, weight = triangles.weigh(edges, num_nodes, unused_id)
+    rowptr = np.append(0, weight.cumsum())
+    opposite = triangles.opposite_nodes(edges, num_nodes, rowptr)
+    corners = torch.empty(3, opposite.size // 3, dtype=torch.long)
+    triangles.corners(edges, rowptr, opposite, corners.numpy())
+    return corners
 
 
 def list_triangles(graph: SimpleGraph) -> tuple[Tensor, Tensor]:

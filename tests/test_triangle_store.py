@@ -35,7 +35,7 @@ def test_a_batch_is_what_it_would_be_if_built(drawn, data):
 
 
 def test_with_twins():
-    cliques = [torch.combinations(torch.arange(n)).t() for n in (5, 9, 7)]
+    cliques = [torch.combinations(torch.arange(n)).t() for n in (5, 10, 9)]
     data_list = [graph(edge_index, 10) for edge_index in cliques]
     store = make_store(data_list)
     batch = Batch.from_data_list([data_list[i] for i in (2, 0, 2)])

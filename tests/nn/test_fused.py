@@ -32,7 +32,7 @@ NETWORKS = {
 GRAPHS = {
     'few edges on triangles': (dense_graph(12, 0.3), 12),
     'many': (dense_graph(12, 0.8), 12),
-    'twins': (cliques(7, 5), 12),
+    'twins': (cliques(9, 8), 17),
 }
 
 
