@@ -67,6 +67,8 @@ class Incidence:
         :obj:`[num_cols, channels]`. No atomics: the result is deterministic,
         and so is its gradient, on every device.
         """
+        if not src.requires_grad or not torch.is_grad_enabled():
+            return _row_sum(src, self.rowptr, self.col)
         return cast(Tensor, _RowSum.apply(src, self.rowptr, self.col, self.rowptr_t, self.col_t))
 
     def to(self, device: Any, non_blocking: bool = False) -> 'Incidence':
@@ -103,6 +105,12 @@ class Twins:
         return Twins(self.sums.pin_memory(), self.first.pin_memory())
 
 
+def _row_sum(src: Tensor, rowptr: Tensor, col: Tensor) -> Tensor:
+    if col.numel() == 0:
+        return src.new_zeros(rowptr.numel() - 1, src.size(1))
+    return F.embedding_bag(col, src, rowptr, mode='sum', include_last_offset=True)
+
+
 class _RowSum(torch.autograd.Function):
     """A row sum whose backward pass is the row sum of the transpose."""
 
@@ -110,9 +118,7 @@ class _RowSum(torch.autograd.Function):
     def forward(
         src: Tensor, rowptr: Tensor, col: Tensor, rowptr_t: Tensor, col_t: Tensor
     ) -> Tensor:
-        if col.numel() == 0:
-            return src.new_zeros(rowptr.numel() - 1, src.size(1))
-        return F.embedding_bag(col, src, rowptr, mode='sum', include_last_offset=True)
+        return _row_sum(src, rowptr, col)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:

@@ -115,7 +115,7 @@ def parts_by_torch(
         ),
         'opposite': Incidence.from_pairs(corner, edge, num_nodes, width),
         'twins': twins,
-        'weight': weight,
+        'weight': weight.to(index_dtype(num_nodes, 2 * edge_index.size(1))),
         'messages': messages,
         'edge_id': edge_id[graph.edge_id],
         'num_messages': num_messages,

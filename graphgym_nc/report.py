@@ -24,7 +24,10 @@ class Run:
 
     Attributes:
         folder: The folder of the configuration.
-        best: The statistics of each split, at the best validation epoch.
+        best: The statistics of each split to report: those of every seed at its own
+            best validation epoch. Without a test, as on folds, they are those of all
+            seeds at the epoch of the best mean: validation that may choose its own
+            epoch each time would come out too well.
     """
 
     folder: Path
@@ -37,7 +40,9 @@ class Run:
         Raises:
             FileNotFoundError: If there are none.
         """
-        paths = {path.parent.name: path for path in (folder / 'agg').glob('*/best.json')}
+        tested = (folder / 'agg' / 'test' / 'best.json').exists()
+        name = 'best.json' if tested else 'bestepoch.json'
+        paths = {path.parent.name: path for path in (folder / 'agg').glob(f'*/{name}')}
         if 'val' not in paths:
             raise FileNotFoundError(f"there are no aggregated results in '{folder}'")
         return Run(folder, {split: json.loads(p.read_text()) for split, p in paths.items()})
@@ -138,8 +143,9 @@ def markdown(frame: pd.DataFrame) -> str:
     return '\n'.join(f'| {line} |' for line in (header, rule, *rows))
 
 
-def plot_curves(runs: Sequence[Run], path: Path, split: str = 'test') -> None:
-    """Draws the learning curves of runs, those of one task side by side.
+def plot_curves(runs: Sequence[Run], path: Path) -> None:
+    """Draws the learning curves of runs, those of one task side by side: on test
+    or, if there is none, on validation.
 
     A line is the mean over seeds, a band reaches from the worst seed to the
     best, and a dot marks the epoch that is reported.
@@ -150,6 +156,7 @@ def plot_curves(runs: Sequence[Run], path: Path, split: str = 'test') -> None:
     )
     for axis, task in zip(axes[0], tasks, strict=True):
         for run in (run for run in runs if run.task == task):
+            split = 'test' if 'test' in run.best else 'val'
             # Seeds that stopped early end where they do; a mean needs all of them.
             rows = [{row['epoch']: row[run.metric] for row in c} for c in run.curves(split)]
             shared = sorted(set.intersection(*(set(row) for row in rows)))

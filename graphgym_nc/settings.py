@@ -2,22 +2,28 @@
 
 from typing import Any
 
+import yaml
+from torch_geometric.graphgym.config import set_cfg
+from yacs.config import CfgNode
+
 # Keys that say where and how a run is done, not what it is.
 _INCIDENTAL = frozenset(
     {
-        'accelerator', 'cfg_dest', 'dataset.dir', 'dataset.edge_dim', 'devices', 'num_nodes',
-        'num_threads', 'num_workers', 'out_dir', 'params', 'print', 'run_dir', 'seed', 'strategy',
-        'tensorboard_agg', 'tensorboard_each_run', 'train.auto_resume', 'train.ckpt_clean',
-        'train.ckpt_period', 'wandb.mode', 'wandb.project', 'wandb.use',
+        'accelerator', 'cfg_dest', 'dataset.dir', 'dataset.edge_dim', 'devices', 'nc.kernel',
+        'nc.triangle_store_mb', 'num_nodes', 'num_threads', 'num_workers', 'out_dir', 'params',
+        'print', 'run_dir', 'seed', 'strategy', 'tensorboard_agg', 'tensorboard_each_run',
+        'train.auto_resume', 'train.ckpt_clean', 'train.ckpt_period', 'wandb.mode',
+        'wandb.project', 'wandb.use',
     }
 )  # fmt: skip
 
 
 def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """The keys in which two configurations (nested dictionaries) differ in
-    substance, with both values.
+    substance, with both values. A key that is missing has its default, such as
+    one that is newer than a configuration.
     """
-    old, new = flat(before), flat(now)
+    old, new = {**defaults(), **flat(before)}, {**defaults(), **flat(now)}
     return {
         key: (old.get(key), new.get(key))
         for key in sorted(old.keys() | new.keys())
@@ -25,6 +31,13 @@ def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[An
         and key not in _INCIDENTAL
         and not key.startswith('share.')  # set by the data
     }
+
+
+def defaults() -> dict[str, Any]:
+    """What every key is unless it is set, by full names."""
+    config = CfgNode()
+    set_cfg(config)
+    return flat(yaml.safe_load(config.dump()))
 
 
 def flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import yaml
 from torch_geometric.graphgym import register
-from torch_geometric.graphgym.config import set_cfg
 from torch_geometric.graphgym.logger import infer_task
 from yacs.config import CfgNode
 
 from graphgym_nc import kernels
 from graphgym_nc.agg import less_is_better
+from graphgym_nc.settings import defaults, flat
 
 # Keys of GraphGym that neither it nor this package reads.
 IGNORED = (
@@ -159,13 +160,9 @@ def check_cfg(cfg: CfgNode) -> None:
 
 def _warn_of_ignored(cfg: CfgNode) -> None:
     """Names the keys that have been set and that nothing reads."""
-    defaults = CfgNode()
-    set_cfg(defaults)
-    for key in IGNORED:
-        group, _, name = key.rpartition('.')
-        value = cfg[group][name] if group else cfg[name]
-        default = defaults[group][name] if group else defaults[name]
-        if value != default:
+    usual = defaults()
+    for key, value in flat(yaml.safe_load(cfg.dump())).items():
+        if key in IGNORED and value != usual[key]:
             logging.warning("'%s: %s' has no effect: nothing reads this key", key, value)
 
 

@@ -64,6 +64,17 @@ def test_seeds_that_do_not_count(tmp_path):
     assert table([run])['seeds'].tolist() == [1]
 
 
+def test_folds_without_a_test_are_all_at_the_same_epoch(tmp_path):
+    for fold, values in enumerate([(0.5, 0.9, 0.6), (0.9, 0.5, 0.7)]):
+        rows = list(enumerate(values))
+        write_run(tmp_path / 'nc_toy' / str(fold), train=rows, val=rows)
+    agg_runs(tmp_path / 'nc_toy')
+    run = Run.load(tmp_path / 'nc_toy')
+    assert table([run])['val'].tolist() == ['0.7000 ± 0.2000']  # not 0.9
+    plot_curves([run], tmp_path / 'curves.png')
+    assert (tmp_path / 'curves.png').exists()
+
+
 def test_plot_of_seeds_of_different_length(tmp_path):
     write_seed(tmp_path / 'nc_toy' / '0')
     write_run(tmp_path / 'nc_toy' / '1', val=[(0, 0.1)], test=[(0, 0.2)])

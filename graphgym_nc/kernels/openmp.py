@@ -10,6 +10,7 @@ libgomp does not survive it.)
 
 import ctypes
 import os
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -50,12 +51,23 @@ def _one() -> int:
     return 1
 
 
-for _name, _alone in (('omp_get_thread_num', _zero), ('omp_get_num_threads', _one)):
+@ctypes.CFUNCTYPE(None)
+def _nothing() -> None:
+    pass
+
+
+for _name, _alone in (
+    ('omp_get_thread_num', _zero),
+    ('omp_get_num_threads', _one),
+    ('GOMP_barrier', _nothing),
+):
     _function = _alone if _runtime is None else getattr(_runtime, _name)
     llvmlite.binding.add_symbol(_name, ctypes.cast(_function, ctypes.c_void_p).value)
 
 thread_number = types.ExternalFunction('omp_get_thread_num', types.int32())
 thread_count = types.ExternalFunction('omp_get_num_threads', types.int32())
+#: Waits until all threads of a kernel are here.
+barrier = types.ExternalFunction('GOMP_barrier', types.void())
 
 
 def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
@@ -80,25 +92,27 @@ FAST_SUMS = {'reassoc', 'contract', 'nsz', 'arcp'}
 kernel = cached(cfunc, _SIGNATURE, fastmath=FAST_SUMS, error_model='numpy')
 
 
-def launch(body: Any, *args: Tensor | int, threads: int) -> None:
+def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
     """Runs a kernel on several threads at once.
 
     Args:
         body: The kernel.
         *args: Contiguous tensors on the CPU, of one or two dimensions, and
-            integers, as the kernel unpacks them.
+            numbers, as the kernel unpacks them. :obj:`None` is a tensor of no
+            elements.
         threads: The number of threads; no more than torch has.
     """
-    packed = np.zeros(_WORDS * len(args), dtype=np.int64)
+    words: list[int] = []
     for i, value in enumerate(args):
         if isinstance(value, Tensor):
             if value.device.type != 'cpu' or not value.is_contiguous():
                 raise ValueError(f'argument {i} is not contiguous on the CPU')
-            packed[_WORDS * i] = value.data_ptr()
-            packed[_WORDS * i + 1] = value.size(0)
-            packed[_WORDS * i + 2] = value.size(1) if value.dim() == 2 else 1
+            words += value.data_ptr(), *value.shape, *(1,) * (2 - value.dim())
+        elif isinstance(value, float):
+            words += struct.unpack('q', struct.pack('d', value))[0], 0, 0
         else:
-            packed[_WORDS * i] = value
+            words += value or 0, 0, 0
+    packed = np.array(words, dtype=np.int64)
     if threads > 1 and _runtime is not None:
         _runtime.GOMP_parallel(body.address, packed.ctypes.data, threads, 0)
     else:
@@ -136,6 +150,18 @@ def vector(task: Any, i: int) -> Any:
 def indices(task: Any, i: int) -> Any:
     """Argument :obj:`i` as a vector of int32."""
     return carray(_pointer(task[3 * i], np.int32), (task[3 * i + 1],))
+
+
+@njit(inline='always')
+def integer(task: Any, i: int) -> Any:
+    """Argument :obj:`i`, given as an integer."""
+    return task[3 * i]
+
+
+@njit(inline='always')
+def number(task: Any, i: int) -> Any:
+    """Argument :obj:`i`, given as a float."""
+    return task[3 * i : 3 * i + 1].view(np.float64)[0]
 
 
 @njit(inline='always')

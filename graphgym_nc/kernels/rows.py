@@ -1,9 +1,11 @@
-r"""What :mod:`graphgym_nc.nn.fused` does with a row for every edge or message.
+r"""What :mod:`graphgym_nc.nn.fused` does with a row for every edge.
 
-A row :math:`y` is normalised as :math:`y \cdot scale + shift` and, if
-:obj:`relu` is set, cut off at zero. The docstring of a kernel lists its
-arguments, in order; :math:`p` is the width of all rows. Sums over many rows are
-taken in float64, over blocks of float32, by each thread for itself.
+A row :math:`y` is one of a matrix, or the sum of two, for the ends of an edge. It is
+normalised as :math:`y \cdot scale + shift` and, if :obj:`relu` is set, cut off at
+zero. One kernel does all of this, and one its gradient: first the sums over rows, in
+float64 over blocks of float32, by each thread for itself; and once all
+threads have them, what depends on the sums. The docstring of a kernel lists its
+arguments, in order; :math:`p` is the width of all rows, with padding.
 """
 
 from typing import Any
@@ -14,11 +16,14 @@ from numpy.typing import NDArray
 
 from graphgym_nc.kernels.openmp import (
     FAST_SUMS,
+    barrier,
     cached,
     doubles,
     indices,
+    integer,
     kernel,
     matrix,
+    number,
     thread_count,
     thread_number,
     vector,
@@ -27,8 +32,29 @@ from graphgym_nc.kernels.openmp import (
 Array = NDArray[Any]
 
 _BLOCK = 64  # rows whose sum is taken in float32
+_SAMPLE = 64  # rows whose mean is near enough to that of all for nothing to cancel
+
+#: What a normalisation is described by: all that it has of a column.
+MEAN, VAR, INV_STD, SCALE, SHIFT = range(OF_NORM := 5)
 
 compiled = cached(njit, fastmath=FAST_SUMS, error_model='numpy')
+
+
+@compiled
+def _floor(relu: int) -> float:
+    return np.float32(0) if relu else np.float32(-np.inf)
+
+
+@compiled
+def _sampling(rows: int) -> int:
+    """Every how many rows to take one."""
+    return max(1, (rows + _SAMPLE - 1) // _SAMPLE)
+
+
+@compiled
+def _scale(row: Array, factor: float) -> None:
+    for j in range(row.size):
+        row[j] *= factor
 
 
 @compiled
@@ -67,45 +93,71 @@ def _flush(block: Array, total: Array) -> None:
         block[j] = 0
 
 
-@kernel
-def lift_moments(args: Any) -> None:
-    """The weighted sums of y - centre and its square, for y = a[u] + a[v].
+@compiled
+def _of_all_threads(sums: Array) -> Array:
+    total = np.zeros(sums.shape[1])
+    for thread in range(sums.shape[0]):
+        for j in range(total.size):
+            total[j] += sums[thread, j]
+    return total
 
-    a [n, p], ends [2m], weight [m], centre [p], sums [threads, 2p]
+
+@compiled
+def _norm(task: Array, centre: Array) -> Array:
+    """How to normalise; each thread finds out for itself, and the first notes it down."""
+    p, total = centre.size, _of_all_threads(doubles(task, 2))
+    by_batch, eps, number_of_rows = integer(task, 5), number(task, 6), number(task, 7)
+    offset, gamma, beta = vector(task, 10), vector(task, 11), vector(task, 12)
+    running_mean, running_var = vector(task, 13), vector(task, 14)
+    norm = np.zeros((OF_NORM, p), np.float32)
+    for j in range(integer(task, 9)):
+        bias = offset[j] if offset.size > 0 else np.float32(0)  # is not in rows yet
+        if by_batch:
+            mean = total[j] / number_of_rows
+            var = total[p + j] / number_of_rows - mean * mean
+            norm[MEAN, j] = centre[j] + mean
+            norm[VAR, j] = 0 if var < 0 else var
+        elif running_mean.size > 0:
+            norm[MEAN, j], norm[VAR, j] = running_mean[j] - bias, running_var[j]
+        else:
+            norm[MEAN, j], norm[VAR, j] = -bias, 1
+        norm[INV_STD, j] = 1 if eps < 0 else 1 / np.sqrt(norm[VAR, j] + eps)
+        norm[SCALE, j] = norm[INV_STD, j] * (gamma[j] if gamma.size > 0 else np.float32(1))
+        norm[SHIFT, j] = (beta[j] if beta.size > 0 else np.float32(0)) - (
+            norm[MEAN, j] * norm[SCALE, j]
+        )
+    if thread_number() == 0:
+        matrix(task, 3)[:] = norm
+    return norm
+
+
+@compiled
+def _through_statistics(task: Array) -> tuple[Array, Array]:
+    """What mean and variance of a batch add to the gradient of a row, per message:
+    constant + slope * (y - mean).
     """
-    task = carray(args, (15,))
-    a, ends, weight, centre = matrix(task, 0), indices(task, 1), vector(task, 2), vector(task, 3)
+    total, norm, parameters = _of_all_threads(doubles(task, 2)), matrix(task, 3), matrix(task, 4)
+    p = norm.shape[1]
+    constant, slope = np.zeros(p, np.float32), np.zeros(p, np.float32)
+    for j in range(p):
+        first, second = total[j], total[p + j] * norm[INV_STD, j]
+        if integer(task, 6):
+            constant[j] = norm[SCALE, j] * first / number(task, 7)
+            slope[j] = norm[SCALE, j] * norm[INV_STD, j] * second / number(task, 7)
+        if thread_number() == 0:
+            parameters[0, j], parameters[1, j] = first, second
+    return constant, slope
+
+
+@compiled
+def _moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
+    """The weighted sums of y - centre and its square."""
     p = centre.size
-    total = doubles(task, 4)[thread_number()]
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
     begin, end = _equal_share(weight.size)
     for e in range(begin, end):
-        left, right, w = a[ends[2 * e]], a[ends[2 * e + 1]], weight[e]
-        for j in range(p):
-            y = left[j] + right[j] - centre[j]
-            first[j] += w * y
-            second[j] += w * y * y
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
-
-
-@kernel
-def moments(args: Any) -> None:
-    """The weighted sums of y - centre and its square.
-
-    y [m, p], weight [m], centre [p], sums [threads, 2p]
-    """
-    task = carray(args, (12,))
-    y, weight, centre = matrix(task, 0), vector(task, 1), vector(task, 2)
-    p = centre.size
-    total = doubles(task, 3)[thread_number()]
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = _equal_share(weight.size)
-    for e in range(begin, end):
-        row, w = y[e], weight[e]
+        row, w = y[e], np.float32(weight[e])
         for j in range(p):
             value = row[j] - centre[j]
             first[j] += w * value
@@ -115,88 +167,25 @@ def moments(args: Any) -> None:
     _flush(block, total)
 
 
-@kernel
-def lift(args: Any) -> None:
-    """Normalises y = a[u] + a[v].
-
-    a [n, p], ends [2m], scale [p], shift [p], relu, out [m, p]
-    """
-    task = carray(args, (18,))
-    a, ends, scale, shift = matrix(task, 0), indices(task, 1), vector(task, 2), vector(task, 3)
-    floor = np.float32(0) if task[12] else np.float32(-np.inf)
-    out = matrix(task, 5)
-    begin, end = _equal_share(out.shape[0])
-    for e in range(begin, end):
-        left, right, row = a[ends[2 * e]], a[ends[2 * e + 1]], out[e]
-        for j in range(row.size):
-            row[j] = max((left[j] + right[j]) * scale[j] + shift[j], floor)
-
-
-@kernel
-def lift_sums(args: Any) -> None:
-    """The sums of g and g * (y - centre), for the gradient g of y's norm.
-
-    grad [m, p], a [n, p], ends [2m], scale [p], shift [p], relu, centre [p],
-    sums [threads, 2p]
-    """
-    task = carray(args, (24,))
-    grad, a, ends = matrix(task, 0), matrix(task, 1), indices(task, 2)
-    scale, shift, centre = vector(task, 3), vector(task, 4), vector(task, 6)
-    floor = np.float32(0) if task[15] else np.float32(-np.inf)
+@compiled
+def _lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: Array) -> None:
     p = centre.size
-    total = doubles(task, 7)[thread_number()]
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
-    begin, end = _equal_share(grad.shape[0])
+    begin, end = _equal_share(weight.size)
     for e in range(begin, end):
-        left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
+        left, right, w = a[ends[2 * e]], a[ends[2 * e + 1]], np.float32(weight[e])
         for j in range(p):
-            y = left[j] + right[j]
-            passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
-            first[j] += passed
-            second[j] += passed * (y - centre[j])
+            y = left[j] + right[j] - centre[j]
+            first[j] += w * y
+            second[j] += w * y * y
         if e % _BLOCK == 0:
             _flush(block, total)
     _flush(block, total)
 
 
-@kernel
-def lift_backward(args: Any) -> None:
-    """The gradient of a, given that of y's norm: see :func:`norm_backward`.
-
-    grad [m, p], a [n, p], ends [2m], rowptr_t [n + 1], col_t [2m], weight [m],
-    scale [p], shift [p], relu, centre [p], constant [p], slope [p], out [n, p]
-    """
-    task = carray(args, (39,))
-    grad, a, ends = matrix(task, 0), matrix(task, 1), indices(task, 2)
-    rowptr, col, weight = indices(task, 3), indices(task, 4), vector(task, 5)
-    scale, shift = vector(task, 6), vector(task, 7)
-    floor = np.float32(0) if task[24] else np.float32(-np.inf)
-    centre, constant, slope = vector(task, 9), vector(task, 10), vector(task, 11)
-    out = matrix(task, 12)
-    begin, end = _share(rowptr)
-    for v in range(begin, end):
-        here, row = a[v], out[v]
-        row[:] = 0
-        for i in range(rowptr[v], rowptr[v + 1]):
-            e = col[i]
-            there, g, w = a[ends[2 * e] + ends[2 * e + 1] - v], grad[e], weight[e]
-            for j in range(row.size):
-                y = here[j] + there[j]
-                passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
-                row[j] += passed * scale[j] - w * (constant[j] + slope[j] * (y - centre[j]))
-
-
-@kernel
-def normalise(args: Any) -> None:
-    """Normalises rows.
-
-    y [m, p], scale [p], shift [p], relu, out [m, p]
-    """
-    task = carray(args, (15,))
-    y, scale, shift = matrix(task, 0), vector(task, 1), vector(task, 2)
-    floor = np.float32(0) if task[9] else np.float32(-np.inf)
-    out = matrix(task, 4)
+@compiled
+def _normalise(y: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
     begin, end = _equal_share(out.shape[0])
     for e in range(begin, end):
         source, row = y[e], out[e]
@@ -204,19 +193,22 @@ def normalise(args: Any) -> None:
             row[j] = max(source[j] * scale[j] + shift[j], floor)
 
 
-@kernel
-def cut_off(args: Any) -> None:
-    """Turns the gradient of normalised rows into that of the norm, g, which is
-    zero wherever a row was cut off; and sums g and g * (y - centre).
+@compiled
+def _lift(a: Array, ends: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
+    begin, end = _equal_share(out.shape[0])
+    for e in range(begin, end):
+        left, right, row = a[ends[2 * e]], a[ends[2 * e + 1]], out[e]
+        for j in range(row.size):
+            row[j] = max((left[j] + right[j]) * scale[j] + shift[j], floor)
 
-    grad [m, p], y [m, p], scale [p], shift [p], relu, centre [p], sums [threads, 2p]
+
+@compiled
+def _cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> None:
+    """Turns the gradient of normalised rows into g, that of the norm, which is zero
+    wherever a row was cut off; and sums g and g * (y - mean).
     """
-    task = carray(args, (21,))
-    grad, y, scale, shift = matrix(task, 0), matrix(task, 1), vector(task, 2), vector(task, 3)
-    floor = np.float32(0) if task[12] else np.float32(-np.inf)
-    centre = vector(task, 5)
-    p = centre.size
-    total = doubles(task, 6)[thread_number()]
+    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
+    p = mean.size
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
     begin, end = _equal_share(grad.shape[0])
@@ -226,25 +218,141 @@ def cut_off(args: Any) -> None:
             g[j] = g[j] if row[j] * scale[j] + shift[j] > floor else np.float32(0)
         for j in range(p):  # apart: a loop that writes to three rows is not vectorised
             first[j] += g[j]
-            second[j] += g[j] * (row[j] - centre[j])
+            second[j] += g[j] * (row[j] - mean[j])
         if e % _BLOCK == 0:
             _flush(block, total)
     _flush(block, total)
 
 
-@kernel
-def norm_backward(args: Any) -> None:
-    """Turns the gradient of a norm into that of y,
-    scale * grad - weight * (constant + slope * (y - centre)).
+@compiled
+def _lifted_sums(
+    grad: Array, a: Array, ends: Array, norm: Array, floor: float, total: Array
+) -> None:
+    """The same sums, with the gradient left as it is."""
+    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
+    p = mean.size
+    block = np.zeros(2 * p, np.float32)
+    first, second = block[:p], block[p:]
+    begin, end = _equal_share(grad.shape[0])
+    for e in range(begin, end):
+        left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
+        for j in range(p):
+            y = left[j] + right[j]
+            passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
+            first[j] += passed
+            second[j] += passed * (y - mean[j])
+        if e % _BLOCK == 0:
+            _flush(block, total)
+    _flush(block, total)
 
-    grad [m, p], y [m, p], weight [m], scale [p], centre [p], constant [p], slope [p]
-    """
-    task = carray(args, (21,))
-    grad, y, weight = matrix(task, 0), matrix(task, 1), vector(task, 2)
-    scale, centre = vector(task, 3), vector(task, 4)
-    constant, slope = vector(task, 5), vector(task, 6)
+
+@compiled
+def _backward(
+    grad: Array, y: Array, weight: Array, norm: Array, constant: Array, slope: Array
+) -> None:
+    """Turns the gradient of a norm into that of rows."""
+    mean, scale = norm[MEAN], norm[SCALE]
     begin, end = _equal_share(weight.size)
     for e in range(begin, end):
-        g, row, w = grad[e], y[e], weight[e]
+        g, row, w = grad[e], y[e], np.float32(weight[e])
         for j in range(g.size):
-            g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * (row[j] - centre[j]))
+            g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * (row[j] - mean[j]))
+
+
+@compiled
+def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
+    """The same, summed up over the edges of every node."""
+    grad, a, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
+    ends, rowptr, col = indices(task, 9), indices(task, 10), indices(task, 11)
+    out, floor = matrix(task, 12), _floor(integer(task, 5))
+    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
+    begin, end = _share(rowptr)
+    for v in range(begin, end):
+        here, row = a[v], out[v]
+        row[:] = 0
+        for i in range(rowptr[v], rowptr[v + 1]):
+            e = col[i]
+            there, g = a[ends[2 * e] + ends[2 * e + 1] - v], grad[e]
+            w = np.float32(weight[e])
+            for j in range(row.size):
+                y = here[j] + there[j]
+                passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
+                row[j] += passed * scale[j] - w * (constant[j] + slope[j] * (y - mean[j]))
+
+
+@kernel
+def normalise(args: Any) -> None:
+    """Normalises rows.
+
+    y [m, p], out [m, p], sums [threads, 2p], norm [5, p], relu, by_batch, eps (negative
+    for none), total, weight [m], width; and, of that width or none: offset, gamma,
+    beta, running_mean, running_var
+    """
+    task = carray(args, (45,))
+    y, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
+    centre = np.zeros(y.shape[1], np.float32)
+    if integer(task, 5):
+        step = _sampling(weight.size)
+        for e in range(0, weight.size, step):
+            for j in range(centre.size):
+                centre[j] += y[e, j]
+        _scale(centre, step / weight.size)
+        _moments(y, weight, centre, sums[thread_number()])
+        barrier()
+    norm = _norm(task, centre)
+    _normalise(y, norm[SCALE], norm[SHIFT], _floor(integer(task, 4)), out)
+
+
+@kernel
+def lift(args: Any) -> None:
+    """Normalises y = a[u] + a[v].
+
+    a [n, p], then as for :func:`normalise`, then ends [2m]
+    """
+    task = carray(args, (48,))
+    a, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
+    ends = indices(task, 15)
+    centre = np.zeros(a.shape[1], np.float32)
+    if integer(task, 5):
+        step = _sampling(weight.size)
+        for e in range(0, weight.size, step):
+            for j in range(centre.size):
+                centre[j] += a[ends[2 * e], j] + a[ends[2 * e + 1], j]
+        _scale(centre, step / weight.size)
+        _lifted_moments(a, ends, weight, centre, sums[thread_number()])
+        barrier()
+    norm = _norm(task, centre)
+    _lift(a, ends, norm[SCALE], norm[SHIFT], _floor(integer(task, 4)), out)
+
+
+@kernel
+def normalise_backward(args: Any) -> None:
+    """Turns the gradient of normalised rows into that of rows, in place; and finds
+    those of beta and gamma.
+
+    grad [m, p], y [m, p], sums [threads, 2p], norm [5, p], parameters [2, p], relu,
+    by_batch, total, weight [m]
+    """
+    task = carray(args, (27,))
+    grad, y, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
+    _cut_off(grad, y, norm, _floor(integer(task, 5)), sums[thread_number()])
+    barrier()
+    constant, slope = _through_statistics(task)
+    _backward(grad, y, indices(task, 8), norm, constant, slope)
+
+
+@kernel
+def lift_backward(args: Any) -> None:
+    """Finds the gradient of a, given that of normalised y = a[u] + a[v], and those of
+    beta and gamma.
+
+    grad [m, p], a [n, p], then as for :func:`normalise_backward`, then ends [2m],
+    rowptr_t [n + 1], col_t [2m], out [n, p]
+    """
+    task = carray(args, (39,))
+    grad, a, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
+    floor = _floor(integer(task, 5))
+    _lifted_sums(grad, a, indices(task, 9), norm, floor, sums[thread_number()])
+    barrier()
+    constant, slope = _through_statistics(task)
+    _lift_backward(task, constant, slope)

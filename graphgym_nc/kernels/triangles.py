@@ -21,11 +21,11 @@ def weigh(edges: Array, num_nodes: int, edge_id: Array) -> tuple[Array, Array]:
     """
     weight = np.empty(edges.shape[1], edge_id.dtype)
     count(edges, blocks(edges, num_nodes), weight)
-    number = np.count_nonzero(weight)
-    if number == weight.size:
+    size = np.count_nonzero(weight)
+    if size == weight.size:
         return edges, weight
 
-    kept, kept_weight = np.empty((2, number), edges.dtype), np.empty(number, weight.dtype)
+    kept, kept_weight = np.empty((2, size), edges.dtype), np.empty(size, weight.dtype)
     new_id = np.empty(weight.size, edge_id.dtype)
     number = 0
     for e in range(weight.size):

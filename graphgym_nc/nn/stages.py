@@ -5,6 +5,7 @@ from typing import NamedTuple, cast
 
 import torch
 import torch_geometric.nn
+from torch import Tensor
 
 _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
@@ -28,9 +29,11 @@ class Stage(NamedTuple):
     def fits(self, width: int) -> bool:
         """Whether it takes rows of a width, and is in float32 throughout."""
         norm_fits = self.norm is None or self.norm.num_features == self.width
-        modules = [self.linear] if self.norm is None else [self.linear, self.norm]
-        tensors = [t for module in modules for t in (*module.parameters(), *module.buffers())]
-        exact = all(t.dtype == torch.float32 for t in tensors if t.is_floating_point())
+        tensors: list[Tensor | None] = [self.linear.weight, self.linear.bias]
+        if self.norm is not None:
+            tensors += self.norm.weight, self.norm.bias
+            tensors += self.norm.running_mean, self.norm.running_var
+        exact = all(tensor is None or tensor.dtype == torch.float32 for tensor in tensors)
         return norm_fits and exact and self.linear.weight.size(1) == width
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
@@ -80,7 +81,7 @@ def track(
     var = var * (total / max(total - 1, 1))
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None:
-            running.add_((new.to(running.dtype) - running) * momentum)
+            running.lerp_(new.to(running.dtype), momentum)
 
 
 def next_momentum(norm: _BatchNorm, count: RowCount) -> float | Tensor:
@@ -158,9 +159,10 @@ class _Normalize(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         # `mv`, unlike `@`, is never rounded to TF32.
         mean = x.t().mv(share)
-        var = torch.zeros_like(mean)
-        for part, part_share in _parts(x, share):
-            var += (part - mean).square_().t().mv(part_share)
+        var = reduce(
+            torch.add,
+            ((part - mean).square_().t().mv(of_part) for part, of_part in _parts(x, share)),
+        )
         out = F.batch_norm(x, mean, var, weight, bias, training=False, eps=eps)
         return out, mean, var
 
@@ -181,9 +183,10 @@ class _Normalize(torch.autograd.Function):
         grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
             grad, x, gamma, mean, var, None, None, False, ctx.eps, [True, True, True]
         )
-        inv_std = (var + ctx.eps).rsqrt()
-        slope = grad_weight * gamma * inv_std.square()
-        intercept = grad_bias * gamma * inv_std - mean * slope
+        inv_std = (var + ctx.eps).rsqrt_()
+        scale = gamma * inv_std
+        slope = grad_weight * scale * inv_std
+        intercept = torch.addcmul(grad_bias * scale, mean, slope, value=-1)
         for part_grad, part, part_share in _parts(grad_x, x, share):
             through_statistics = torch.addcmul(intercept, part, slope)
             part_grad.addcmul_(through_statistics, part_share[:, None], value=-1)
@@ -199,8 +202,9 @@ class _Normalize(torch.autograd.Function):
 def _parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """The rows of tensors, on the CPU in parts that its caches can hold."""
     whole = tensors[0].device.type != 'cpu' or torch.compiler.is_compiling()
-    rows = max(1, tensors[0].size(0)) if whole else _ROWS_AT_ONCE
-    return zip(*(tensor.split(rows) for tensor in tensors), strict=True)
+    if whole or tensors[0].size(0) <= _ROWS_AT_ONCE:
+        return iter([tensors])
+    return zip(*(tensor.split(_ROWS_AT_ONCE) for tensor in tensors), strict=True)
 
 
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
@@ -225,6 +229,6 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 
 def no_autocast(device_type: str) -> AbstractContextManager[Any]:
     """A context in which nothing is rounded to half precision."""
-    if torch.amp.is_autocast_available(device_type):
+    if torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type):
         return torch.autocast(device_type, enabled=False)
     return nullcontext()
