@@ -127,5 +127,5 @@ class _RowSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
         rowptr, col, rowptr_t, col_t = ctx.saved_tensors
-        out = _RowSum.apply(grad.contiguous(), rowptr_t, col_t, rowptr, col)
-        return out, None, None, None, None
+        transposed = Incidence(rowptr_t, col_t, rowptr, col)
+        return transposed.row_sum(grad.contiguous()), None, None, None, None
