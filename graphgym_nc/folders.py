@@ -12,7 +12,7 @@ from torch_geometric.graphgym.config import cfg
 from graphgym_nc.agg import seed_folders
 from graphgym_nc.record import RunRecord, write_atomically
 from graphgym_nc.settings import differing
-from graphgym_nc.validation import ConfigError
+from graphgym_nc.validation import ConfigError, defaults
 
 
 def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:
@@ -110,7 +110,8 @@ def _in_the_way(folder: Path, status: str) -> str:
 
 
 def _refuse_other_config(path: Path, example: Path) -> None:
-    changes = differing(yaml.safe_load(path.read_text()), yaml.safe_load(cfg.dump()))
+    before, now = yaml.safe_load(path.read_text()), yaml.safe_load(cfg.dump())
+    changes = differing(before, now, defaults())
     if changes:
         listed = ', '.join(
             f'{key} ({before!r}, now {now!r})' for key, (before, now) in [*changes.items()][:5]

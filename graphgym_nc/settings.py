@@ -1,10 +1,7 @@
 """Tells whether two configurations come out at the same."""
 
+from collections.abc import Mapping
 from typing import Any
-
-import yaml
-from torch_geometric.graphgym.config import set_cfg
-from yacs.config import CfgNode
 
 # Keys that say where and how a run is done, not what it is.
 _INCIDENTAL = frozenset(
@@ -18,12 +15,19 @@ _INCIDENTAL = frozenset(
 )  # fmt: skip
 
 
-def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+def differing(
+    before: dict[str, Any], now: dict[str, Any], defaults: Mapping[str, Any] | None = None
+) -> dict[str, tuple[Any, Any]]:
     """The keys in which two configurations (nested dictionaries) differ in
-    substance, with both values. A key that is missing has its default, such as
-    one that is newer than a configuration.
+    substance, with both values.
+
+    Args:
+        before: A configuration.
+        now: Another.
+        defaults: What keys are, by full names, where they are missing: as those are
+            that are newer than a configuration.
     """
-    old, new = {**defaults(), **flat(before)}, {**defaults(), **flat(now)}
+    old, new = {**(defaults or {}), **flat(before)}, {**(defaults or {}), **flat(now)}
     return {
         key: (old.get(key), new.get(key))
         for key in sorted(old.keys() | new.keys())
@@ -31,13 +35,6 @@ def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[An
         and key not in _INCIDENTAL
         and not key.startswith('share.')  # set by the data
     }
-
-
-def defaults() -> dict[str, Any]:
-    """What every key is unless it is set, by full names."""
-    config = CfgNode()
-    set_cfg(config)
-    return flat(yaml.safe_load(config.dump()))
 
 
 def flat(tree: dict[str, Any], prefix: str = '') -> dict[str, Any]:

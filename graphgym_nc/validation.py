@@ -10,12 +10,13 @@ from typing import Any
 
 import yaml
 from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import set_cfg
 from torch_geometric.graphgym.logger import infer_task
 from yacs.config import CfgNode
 
 from graphgym_nc import kernels
 from graphgym_nc.agg import less_is_better
-from graphgym_nc.settings import defaults, flat
+from graphgym_nc.settings import flat
 
 # Keys of GraphGym that neither it nor this package reads.
 IGNORED = (
@@ -156,6 +157,13 @@ def check_cfg(cfg: CfgNode) -> None:
             "set 'wandb.use: False'"
         )
     _warn_of_ignored(cfg)
+
+
+def defaults() -> dict[str, Any]:
+    """What every key is unless it is set, by full names."""
+    config = CfgNode()
+    set_cfg(config)
+    return flat(yaml.safe_load(config.dump()))
 
 
 def _warn_of_ignored(cfg: CfgNode) -> None:

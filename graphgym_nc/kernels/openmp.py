@@ -9,12 +9,16 @@ libgomp does not survive it.)
 """
 
 import ctypes
+import hashlib
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
+import numba
 import numpy as np
 import torch
 from numba import carray, cfunc, njit, types
@@ -70,6 +74,27 @@ thread_count = types.ExternalFunction('omp_get_num_threads', types.int32())
 barrier = types.ExternalFunction('GOMP_barrier', types.void())
 
 
+def fingerprint(sources: Iterable[Path]) -> str:
+    """A name for the contents of some files."""
+    contents = b''.join(path.read_bytes() for path in sorted(sources))
+    return hashlib.sha256(contents).hexdigest()[:16]
+
+
+@contextmanager
+def _cache_of_these_sources() -> Iterator[None]:
+    """Gives numba a folder for what it compiles from the sources of all kernels, as
+    they are now. It would notice a change of the file that a kernel is in, but
+    not of those whose functions it calls.
+    """
+    folder, given = Path(__file__).parent, numba.config.CACHE_DIR
+    name = f'numba-{fingerprint(folder.glob("*.py"))}'
+    numba.config.CACHE_DIR = str(Path(given or folder / '__pycache__') / name)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = given
+
+
 def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
     """A decorator of numba's that keeps what it compiles on disk, if there is
     any place where it can.
@@ -77,7 +102,8 @@ def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callabl
 
     def compile_(function: Callable[..., Any]) -> Any:
         try:
-            return decorator(*args, cache=True, **options)(function)
+            with _cache_of_these_sources():
+                return decorator(*args, cache=True, **options)(function)
         except RuntimeError:  # no folder can be written to
             return decorator(*args, **options)(function)
 

@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 import torch
 from numba import carray
 
+from graphgym_nc.kernels import graphs, openmp
 from graphgym_nc.kernels.openmp import (
     doubles,
+    fingerprint,
     kernel,
     launch,
     matrix,
@@ -85,8 +88,8 @@ def test_where_nothing_can_be_written(tmp_path: Path):
         'print(double(21), type(double._cache).__name__)\n'
     )
     home = tmp_path / '__pycache__' / 'home'
-    environment = {**os.environ, 'HOME': str(home), 'XDG_CACHE_HOME': str(home)}
-    environment.pop('NUMBA_CACHE_DIR', None)
+    folders = dict.fromkeys(['HOME', 'XDG_CACHE_HOME', 'NUMBA_CACHE_DIR'], str(home))
+    environment = {**os.environ, **folders}
     result = subprocess.run(
         [sys.executable, '-W', 'ignore', 'module.py'],
         cwd=tmp_path,
@@ -96,3 +99,18 @@ def test_where_nothing_can_be_written(tmp_path: Path):
         check=True,
     )
     assert result.stdout.split() == ['42', 'NullCache']
+
+
+def test_a_change_of_any_source_is_noticed(tmp_path: Path):
+    (tmp_path / 'a.py').write_text('a')
+    (tmp_path / 'b.py').write_text('b')
+    before = fingerprint(tmp_path.glob('*.py'))
+    assert fingerprint(tmp_path.glob('*.py')) == before
+    (tmp_path / 'b.py').write_text('c')
+    assert fingerprint(tmp_path.glob('*.py')) != before
+
+
+def test_each_state_of_the_sources_has_a_cache_of_its_own():
+    sources = Path(openmp.__file__).parent.glob('*.py')
+    assert f'numba-{fingerprint(sources)}' in graphs.blocks.stats.cache_path
+    assert 'numba-' not in (numba.config.CACHE_DIR or '')  # others are left alone
