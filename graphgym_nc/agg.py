@@ -38,6 +38,14 @@ class Aggregate:
     curve: dict[str, list[Stats]]
     best_epoch: dict[str, Stats]
 
+    @property
+    def reported(self) -> dict[str, Stats]:
+        """What to report: every seed at its own best validation epoch. Without a test,
+        as on folds, all of them at the same epoch: validation that may choose its own
+        each time would come out too well.
+        """
+        return self.best if 'test' in self.best else self.best_epoch
+
 
 def read_stats(path: Path) -> list[Stats]:
     """Reads a :obj:`stats.json`, *i.e.* one JSON object per line and epoch."""

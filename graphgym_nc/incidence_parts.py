@@ -1,5 +1,5 @@
 """The parts of a :class:`~graphgym_nc.TriangleIncidence`, by kernels on the CPU
-or by torch on any device: the same, whichever way.
+or by torch on any device: the same matrices, whichever way.
 """
 
 from typing import Any
@@ -44,9 +44,10 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
     if twins_pay(first.size, num_edges, num_messages):
         rowptr = torch.empty(first.size + 1, dtype=wide)
         col = triangles.common_first_twins(edges, twin.numpy(), first, rowptr.numpy())
-        sums = torch.stack([pair, *(ends + first.size)], dim=1).flatten()
+        thrice = _steps(3, num_edges, wide)
+        sums = torch.stack([pair, *(ends.to(wide) + first.size)], dim=1).flatten()
         twins = Twins(
-            _with_transpose(_steps(3, num_edges, dtype), sums, first.size + num_nodes).transposed,
+            _with_transpose(thrice, sums, first.size + num_nodes).transposed,
             _with_transpose(_steps(1, num_nodes, dtype), twin, num_nodes),
         )
     else:
@@ -106,16 +107,17 @@ def parts_by_torch(
         listed = is_listed[edge] & (twin[corner] == corner)
         corner, edge = corner[listed], pair[edge[listed]]
 
+    endpoints = Incidence.from_pairs(
+        id_of_edge.repeat_interleave(2), edges.t().flatten(), num_edges, num_nodes
+    )
     source, target = edge_index
     edge_id = F.pad(new_id.masked_fill(~used, num_edges), (0, 1), value=num_edges)
     return {
         'neighbours': Incidence.from_pairs(target, source, num_nodes, num_nodes),
-        'endpoints': Incidence.from_pairs(
-            id_of_edge.repeat_interleave(2), edges.t().flatten(), num_edges, num_nodes
-        ),
+        'endpoints': endpoints,
         'opposite': Incidence.from_pairs(corner, edge, num_nodes, width),
         'twins': twins,
-        'weight': weight.to(index_dtype(num_nodes, 2 * edge_index.size(1))),
+        'weight': weight.to(endpoints.col.dtype),
         'messages': messages,
         'edge_id': edge_id[graph.edge_id],
         'num_messages': num_messages,
@@ -157,10 +159,9 @@ def _pairs(edges: Tensor, twin: Tensor) -> tuple[Tensor, Tensor]:
     :meth:`graphgym_nc.kernels.triangles.pair_up`.
     """
     low, high = twin[edges].sort(dim=0).values
-    pair = (low * twin.numel() + high).unique(return_inverse=True)[1]
-    number = int(pair.max()) + 1 if pair.numel() > 0 else 0
+    key, pair = (low * twin.numel() + high).unique(return_inverse=True)
     edge = torch.arange(pair.numel(), device=pair.device)
-    first = pair.new_full((number,), pair.numel()).scatter_reduce(0, pair, edge, 'amin')
+    first = torch.full_like(key, pair.numel()).scatter_reduce(0, pair, edge, 'amin')
     first, order = first.sort()
     return order.argsort()[pair], first
 

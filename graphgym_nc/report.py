@@ -24,10 +24,8 @@ class Run:
 
     Attributes:
         folder: The folder of the configuration.
-        best: The statistics of each split to report: those of every seed at its own
-            best validation epoch. Without a test, as on folds, they are those of all
-            seeds at the epoch of the best mean: validation that may choose its own
-            epoch each time would come out too well.
+        best: The statistics of each split that are to be reported: see
+            :attr:`graphgym_nc.agg.Aggregate.reported`.
     """
 
     folder: Path
@@ -67,8 +65,8 @@ class Run:
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """One row for each run: test and validation at the best validation epoch,
-    what it took, and what it was measured on.
+    """One row for each run: test and validation as they are to be reported, what it
+    took, and what it was measured on.
     """
     rows = []
     for run in runs:

@@ -122,14 +122,12 @@ def report(out_dir: Path) -> None:
     """Aggregates all seeds, and prints the result."""
     result = aggregate(out_dir)
     write_aggregate(out_dir, result)
-    # A fold has no test: its own best epoch on what it reports would be too good.
-    folds = cfg.dataset.split_mode.startswith('cv-')
-    best = result.best_epoch if folds else result.best
+    best = result.reported
     metric, number = best['val']['metric'], best['val']['seeds']
-    kind = 'epoch by the mean of all folds' if folds else 'epoch by validation'
-    print(
-        f"At the best {kind}, {metric}, {number} {'fold' if folds else 'seed'}(s), in '{out_dir}':"
-    )
+    folds = 'fold' if cfg.dataset.split_mode.startswith('cv-') else 'seed'
+    own = best is result.best
+    kind = 'epoch by validation' if own else f'epoch by the mean of all {folds}s'
+    print(f"At the best {kind}, {metric}, {number} {folds}(s), in '{out_dir}':")
     for split, stats in best.items():
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
 

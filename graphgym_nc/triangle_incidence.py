@@ -35,15 +35,16 @@ class TriangleIncidence:
     where the first sum is over the pairs whose twins are all adjacent to
     :math:`v` or :math:`v` itself. It is the same for all twins of
     :math:`v`, and is taken for the first of them alone, where that is much less to
-    add up.
+    add up. (What is added and taken off again is rounded twice: an edge with a value
+    beyond all others costs the sums at its own ends their precision.)
 
     Attributes:
         neighbours: Nodes times nodes: the sources of every node's edges, as
             often as :obj:`edge_index` has them.
         endpoints: Edges times nodes: the two ends of every edge.
         opposite: Nodes times edges: the edges among a node's neighbours. With
-            :obj:`twins`, first twins times pairs: those that are summed up at a
-            node.
+            :obj:`twins`, nodes times pairs: those that are summed up at a first
+            twin, and none at any other node.
         twins: The twins of all nodes; :obj:`None` if they are not made use of.
         weight: The number of triangles on every edge, *i.e.* of messages
             that it sends, of shape :obj:`[num_edges]`.

@@ -144,6 +144,7 @@ class _Cut(NamedTuple):
 
 def _first_columns(matrix: Incidence, rows: Tensor) -> Array:
     """The first columns of blocks that begin with some rows."""
+    # Not sorted within a block, but no block's are less than those of the block before.
     first = matrix.col_t[matrix.rowptr_t[:-1].long()]
     return torch.searchsorted(first.long(), rows).numpy()
 
@@ -194,7 +195,9 @@ def _copy(
 
 
 def _estimated_bytes(edge_index: Tensor, columns: Tensor, nodes: Tensor, enough: int) -> int:
-    """What an incidence would take, counted until that is :obj:`enough`."""
+    """What an incidence would take at most, *i.e.* without the use of twins, counted
+    until that is :obj:`enough`.
+    """
     from graphgym_nc.kernels import graphs, triangles
 
     total = 0

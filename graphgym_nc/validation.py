@@ -185,8 +185,8 @@ def best_metric(cfg: CfgNode) -> tuple[str, bool]:
     if metric == 'auto' and cfg.custom_metrics:
         metric = cfg.custom_metrics[0]
     elif metric == 'auto':
-        defaults = {'regression': 'mae', 'classification_binary': 'auc'}
-        metric = defaults.get(infer_task(), 'accuracy')
+        usual = {'regression': 'mae', 'classification_binary': 'auc'}
+        metric = usual.get(infer_task(), 'accuracy')
     check_choice('metric_best', metric, {'loss', *(cfg.custom_metrics or _METRICS[infer_task()])})
     return metric, less_is_better(metric, cfg.metric_agg)
 

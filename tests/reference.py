@@ -80,3 +80,21 @@ def dense_graph(num_nodes: int = 9, p: float = 0.6, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     upper = torch.rand(num_nodes, num_nodes, generator=generator).triu(1) > 1 - p
     return (upper | upper.t()).nonzero().t().contiguous()
+
+
+@st.composite
+def graphs_with_twins(draw) -> tuple[Tensor, int]:
+    """Graphs each of whose nodes has become a clique, joined to all of its
+    neighbours'.
+    """
+    edge_index, num_nodes = draw(graphs())
+    sizes = draw(st.lists(st.integers(1, 3), min_size=num_nodes, max_size=num_nodes))
+    origin = [v for v, size in enumerate(sizes) for _ in range(size)]
+    origin = draw(st.permutations(origin))
+    adjacent = neighbours(edge_index, num_nodes)
+    edges = [
+        (u, v)
+        for u, v in combinations(range(len(origin)), 2)
+        if origin[u] == origin[v] or origin[u] in adjacent[origin[v]]
+    ]
+    return torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t(), len(origin)

@@ -10,18 +10,16 @@ from torch_geometric.data import Batch, Data
 from graphgym_nc import TriangleIncidence, find_triangles
 from graphgym_nc.incidence import Incidence
 from graphgym_nc.transforms import AddTriangles
+from tests.incidences import opposite
 from tests.reference import dense_graph, graphs, naive_messages
 
 
 def messages(incidence: TriangleIncidence) -> Counter:
     """The (receiver, {u1, u2}) that an incidence stands for."""
     ends = incidence.endpoints.col.view(-1, 2).tolist()
-    rowptr, col = incidence.opposite.rowptr.tolist(), incidence.opposite.col.tolist()
-    return Counter(
-        (v, *sorted(ends[e]))
-        for v in range(incidence.num_nodes)
-        for e in col[rowptr[v] : rowptr[v + 1]]
-    )
+    found = opposite(incidence)
+    assert ((found == 0) | (found == 1)).all()
+    return Counter((v, *sorted(ends[e])) for v, e in found.nonzero().tolist())
 
 
 def dense(matrix: Incidence) -> torch.Tensor:

@@ -7,7 +7,7 @@ from torch_geometric.data import Batch, Data
 from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.triangle_store import TriangleStore
 from tests.incidences import assert_same
-from tests.reference import dense_graph, graphs
+from tests.reference import dense_graph, graphs, graphs_with_twins
 
 
 def make_store(data_list: list[Data], max_bytes: int = 1 << 30) -> TriangleStore | None:
@@ -32,6 +32,20 @@ def test_a_batch_is_what_it_would_be_if_built(drawn, data):
     if store.incidence.twins is None:
         with kernels.use('torch'):
             assert_same(found, TriangleIncidence.build(batch.edge_index, batch.num_nodes))
+
+
+@given(st.lists(graphs_with_twins(), min_size=1, max_size=4), st.data())
+def test_with_twins_of_all_kinds(drawn, data):
+    data_list = [graph(*each) for each in drawn]
+    chosen = data.draw(st.lists(st.integers(0, len(drawn) - 1), min_size=1, max_size=5))
+    batch = Batch.from_data_list([data_list[i] for i in chosen])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('graphgym_nc.incidence_parts.twins_pay', lambda *_: True)
+        store = make_store(data_list)
+    found = store.batch(chosen, batch.edge_index, batch.num_nodes)
+    assert found.twins is not None
+    with kernels.use('torch'):
+        assert_same(found, TriangleIncidence.build(batch.edge_index, batch.num_nodes))
 
 
 def test_with_twins():

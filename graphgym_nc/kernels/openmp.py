@@ -12,9 +12,10 @@ import ctypes
 import hashlib
 import os
 import struct
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import llvmlite.binding
@@ -25,8 +26,7 @@ from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 from torch import Tensor
 
-# What a kernel gets: for each argument its address, rows and columns.
-_WORDS = 3
+# What a kernel gets: for each argument three words, its address, rows and columns.
 _SIGNATURE = types.void(types.CPointer(types.int64))
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -80,19 +80,25 @@ def fingerprint(sources: Iterable[Path]) -> str:
     return hashlib.sha256(contents).hexdigest()[:16]
 
 
-@contextmanager
-def _cache_of_these_sources() -> Iterator[None]:
-    """Gives numba a folder for what it compiles from the sources of all kernels, as
-    they are now. It would notice a change of the file that a kernel is in, but
-    not of those whose functions it calls.
+@cache
+def _cache_folder() -> Path | None:
+    """Where to keep what is compiled from the sources of all kernels, as they are now.
+    numba would notice a change of the file that a kernel is in, but not of those
+    whose functions it calls.
     """
-    folder, given = Path(__file__).parent, numba.config.CACHE_DIR
-    name = f'numba-{fingerprint(folder.glob("*.py"))}'
-    numba.config.CACHE_DIR = str(Path(given or folder / '__pycache__') / name)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = given
+    package, home = Path(__file__).parent, os.environ.get('XDG_CACHE_HOME') or '~/.cache'
+    parents = [package / '__pycache__', Path(home).expanduser() / 'graphgym_nc']
+    if numba.config.CACHE_DIR:
+        parents = [Path(numba.config.CACHE_DIR)]
+    for parent in parents:
+        folder = parent / f'numba-{fingerprint(package.glob("*.py"))}'
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return None
 
 
 def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
@@ -101,11 +107,14 @@ def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callabl
     """
 
     def compile_(function: Callable[..., Any]) -> Any:
-        try:
-            with _cache_of_these_sources():
-                return decorator(*args, cache=True, **options)(function)
-        except RuntimeError:  # no folder can be written to
+        folder, given = _cache_folder(), numba.config.CACHE_DIR
+        if folder is None:
             return decorator(*args, **options)(function)
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            return decorator(*args, cache=True, **options)(function)
+        finally:
+            numba.config.CACHE_DIR = given
 
     return compile_
 

@@ -133,7 +133,7 @@ def _norm(task: Array, centre: Array) -> Array:
 
 @compiled
 def _through_statistics(task: Array) -> tuple[Array, Array]:
-    """What mean and variance of a batch add to the gradient of a row, per message:
+    """What mean and variance of a batch take off the gradient of a row, per message:
     constant + slope * (y - mean).
     """
     total, norm, parameters = _of_all_threads(doubles(task, 2)), matrix(task, 3), matrix(task, 4)
@@ -141,9 +141,8 @@ def _through_statistics(task: Array) -> tuple[Array, Array]:
     constant, slope = np.zeros(p, np.float32), np.zeros(p, np.float32)
     for j in range(p):
         first, second = total[j], total[p + j] * norm[INV_STD, j]
-        if integer(task, 6):
-            constant[j] = norm[SCALE, j] * first / number(task, 7)
-            slope[j] = norm[SCALE, j] * norm[INV_STD, j] * second / number(task, 7)
+        constant[j] = norm[SCALE, j] * first / number(task, 7)
+        slope[j] = norm[SCALE, j] * norm[INV_STD, j] * second / number(task, 7)
         if thread_number() == 0:
             parameters[0, j], parameters[1, j] = first, second
     return constant, slope
@@ -247,25 +246,27 @@ def _lifted_sums(
 
 
 @compiled
-def _backward(
-    grad: Array, y: Array, weight: Array, norm: Array, constant: Array, slope: Array
-) -> None:
+def _backward(task: Array, constant: Array, slope: Array) -> None:
     """Turns the gradient of a norm into that of rows."""
-    mean, scale = norm[MEAN], norm[SCALE]
+    grad, y, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
+    mean, scale, by_batch = norm[MEAN], norm[SCALE], integer(task, 6)
     begin, end = _equal_share(weight.size)
     for e in range(begin, end):
         g, row, w = grad[e], y[e], np.float32(weight[e])
         for j in range(g.size):
-            g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * (row[j] - mean[j]))
+            g[j] *= scale[j]
+        if by_batch:
+            for j in range(g.size):
+                g[j] -= w * (constant[j] + slope[j] * (row[j] - mean[j]))
 
 
 @compiled
 def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
     """The same, summed up over the edges of every node."""
     grad, a, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
-    ends, rowptr, col = indices(task, 9), indices(task, 10), indices(task, 11)
-    out, floor = matrix(task, 12), _floor(integer(task, 5))
-    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
+    ends, rowptr, col = indices(task, 10), indices(task, 11), indices(task, 12)
+    out, floor = matrix(task, 13), _floor(integer(task, 5))
+    mean, scale, shift, by_batch = norm[MEAN], norm[SCALE], norm[SHIFT], integer(task, 6)
     begin, end = _share(rowptr)
     for v in range(begin, end):
         here, row = a[v], out[v]
@@ -277,7 +278,11 @@ def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
             for j in range(row.size):
                 y = here[j] + there[j]
                 passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
-                row[j] += passed * scale[j] - w * (constant[j] + slope[j] * (y - mean[j]))
+                row[j] += passed * scale[j]
+            if by_batch:
+                for j in range(row.size):
+                    y = here[j] + there[j]
+                    row[j] -= w * (constant[j] + slope[j] * (y - mean[j]))
 
 
 @kernel
@@ -296,7 +301,7 @@ def normalise(args: Any) -> None:
         for e in range(0, weight.size, step):
             for j in range(centre.size):
                 centre[j] += y[e, j]
-        _scale(centre, step / weight.size)
+        _scale(centre, 1 / len(range(0, weight.size, step)))
         _moments(y, weight, centre, sums[thread_number()])
         barrier()
     norm = _norm(task, centre)
@@ -318,7 +323,7 @@ def lift(args: Any) -> None:
         for e in range(0, weight.size, step):
             for j in range(centre.size):
                 centre[j] += a[ends[2 * e], j] + a[ends[2 * e + 1], j]
-        _scale(centre, step / weight.size)
+        _scale(centre, 1 / len(range(0, weight.size, step)))
         _lifted_moments(a, ends, weight, centre, sums[thread_number()])
         barrier()
     norm = _norm(task, centre)
@@ -331,14 +336,15 @@ def normalise_backward(args: Any) -> None:
     those of beta and gamma.
 
     grad [m, p], y [m, p], sums [threads, 2p], norm [5, p], parameters [2, p], relu,
-    by_batch, total, weight [m]
+    by_batch, total, weight [m], has_norm
     """
-    task = carray(args, (27,))
+    task = carray(args, (30,))
     grad, y, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
     _cut_off(grad, y, norm, _floor(integer(task, 5)), sums[thread_number()])
     barrier()
     constant, slope = _through_statistics(task)
-    _backward(grad, y, indices(task, 8), norm, constant, slope)
+    if integer(task, 9):
+        _backward(task, constant, slope)
 
 
 @kernel
@@ -349,10 +355,10 @@ def lift_backward(args: Any) -> None:
     grad [m, p], a [n, p], then as for :func:`normalise_backward`, then ends [2m],
     rowptr_t [n + 1], col_t [2m], out [n, p]
     """
-    task = carray(args, (39,))
+    task = carray(args, (42,))
     grad, a, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
     floor = _floor(integer(task, 5))
-    _lifted_sums(grad, a, indices(task, 9), norm, floor, sums[thread_number()])
+    _lifted_sums(grad, a, indices(task, 10), norm, floor, sums[thread_number()])
     barrier()
     constant, slope = _through_statistics(task)
     _lift_backward(task, constant, slope)

@@ -126,7 +126,7 @@ def _kernels_serve(x: Tensor, stages: Sequence[Stage], incidence: TriangleIncide
     return (
         x.dtype == torch.float32
         and all(stage.fits(width) for stage, width in zip(stages, widths, strict=False))
-        and incidence.endpoints.col.dtype == torch.int32
+        and incidence.endpoints.col.dtype == incidence.weight.dtype == torch.int32
         and kernels.enabled(x, incidence.weight, *(stage.linear.weight for stage in stages))
         and not torch.is_autocast_enabled('cpu')
     )

@@ -52,6 +52,8 @@ def communicate_fused(
     before_sum = stages[:-1] if pull_out else stages
     for i, stage in enumerate(before_sum):
         z = _run(stage, z, incidence, lift and i == 0, stage is before_sum[-1])
+    width = before_sum[-1].width
+    z = z if z.size(1) == width else z[:, :width]
     if not pull_out:
         return z
     weight, bias = stages[-1].linear.weight, stages[-1].linear.bias
@@ -125,15 +127,15 @@ class _Stage(torch.autograd.Function):
         launch(
             rows.lift if setting.lift else rows.normalise,
             y, out, _sums(y, threads), norm, setting.relu, setting.by_batch,
-            -1.0 if setting.eps is None else setting.eps, float(incidence.num_messages),
-            incidence.weight, width, bias, gamma, beta, *setting.running,
+            -1.0 if setting.eps is None else float(setting.eps), float(incidence.num_messages),
+            incidence.weight, width, *map(_contiguous, (bias, gamma, beta, *setting.running)),
             *((incidence.endpoints.col,) if setting.lift else ()),
             threads=threads,
         )  # fmt: skip
         if setting.reduce:
-            out = incidence.sum_opposite(out)[:, :width]
+            out = incidence.sum_opposite(out)
         ctx.setting, ctx.norm = setting, norm
-        ctx.save_for_backward(z, y, weight, bias, gamma, beta)
+        ctx.save_for_backward(z, y, weight, bias, gamma, beta, *setting.running)
         mean, var = norm[rows.MEAN, :width], norm[rows.VAR, :width]
         mean = mean if bias is None else mean + bias
         ctx.mark_non_differentiable(mean, var)
@@ -143,10 +145,9 @@ class _Stage(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # the gradient will itself be differentiated
             return *_differentiable_gradients(ctx, grad), None
-        z, y, weight, bias, gamma, beta = ctx.saved_tensors
+        z, y, weight, bias, gamma, beta, *_ = ctx.saved_tensors
         setting, incidence, width = ctx.setting, ctx.setting.incidence, weight.size(0)
         if setting.reduce:
-            grad = F.pad(grad, (0, y.size(1) - width)) if width < y.size(1) else grad
             grad = incidence.gather_opposite(grad.contiguous())
         elif not setting.lift:
             grad = grad.clone()  # the kernel writes into it
@@ -155,7 +156,7 @@ class _Stage(torch.autograd.Function):
         threads = threads_for(grad.numel())
         args = (
             grad, y, _sums(y, threads), ctx.norm, of_norm, setting.relu, setting.by_batch,
-            float(incidence.num_messages), incidence.weight,
+            float(incidence.num_messages), incidence.weight, setting.eps is not None,
         )  # fmt: skip
         if setting.lift:
             ends, grad = incidence.endpoints, torch.empty_like(y)
@@ -169,7 +170,7 @@ class _Stage(torch.autograd.Function):
         scale = 0 if setting.by_batch else ctx.norm[rows.SCALE, :width]
         return (
             grad.mm(_padded(weight, z.size(1))) if ctx.needs_input_grad[0] else None,
-            grad.t().mm(z)[:width, : weight.size(1)],
+            grad.t().mm(z)[:width, : weight.size(1)] if ctx.needs_input_grad[1] else None,
             None if bias is None else of_beta * scale,
             None if gamma is None else of_gamma,
             None if beta is None else of_beta,
@@ -185,28 +186,29 @@ def _padded(weight: Tensor, columns: int) -> Tensor:
     return F.pad(weight, (0, columns - weight.size(1), 0, height - weight.size(0)))
 
 
+def _contiguous(vector: Tensor | None) -> Tensor | None:
+    return vector if vector is None else vector.contiguous()
+
+
 def _sums(y: Tensor, threads: int) -> Tensor:
     return y.new_zeros(threads, 2 * y.size(1), dtype=torch.double)
 
 
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
     """The gradients of rows, weight, bias, gamma and beta, as functions of them."""
-    z, y, weight, bias, gamma, beta = ctx.saved_tensors
+    z, y, weight, bias, gamma, beta, running_mean, running_var = ctx.saved_tensors
     inputs, setting, incidence = (z, weight, bias, gamma, beta), ctx.setting, ctx.setting.incidence
     out = incidence.endpoints.row_sum(z) if setting.lift else z
     out = F.linear(out[:, : weight.size(1)], weight, bias)
     if setting.eps is not None:
-        mean, var = setting.running
         count = RowCount(incidence.weight, incidence.num_messages)
         out = weighted_batch_norm(
-            out, mean, var, gamma, beta, setting.by_batch, 0.0, setting.eps,
+            out, running_mean, running_var, gamma, beta, setting.by_batch, 0.0, setting.eps,
             count=count,
         )  # fmt: skip
     out = out.relu() if setting.relu else out
-    if setting.reduce:
-        out = incidence.sum_opposite(out)
-    else:
-        out = F.pad(out, (0, y.size(1) - weight.size(0)))
+    out = incidence.sum_opposite(out) if setting.reduce else out
+    out = F.pad(out, (0, y.size(1) - weight.size(0)))
     wanted = [i for i in range(5) if ctx.needs_input_grad[i]]
     found = torch.autograd.grad(out, [inputs[i] for i in wanted], grad, create_graph=True)
     gradients: list[Tensor | None] = [None] * 5

@@ -10,7 +10,7 @@ from graphgym_nc import TriangleIncidence, find_triangles, kernels
 from graphgym_nc.kernels import graphs as graph_kernel
 from graphgym_nc.kernels import listing as kernel
 from tests.incidences import assert_same, opposite
-from tests.reference import graphs, naive_messages, neighbours
+from tests.reference import graphs, graphs_with_twins, naive_messages, neighbours
 
 
 def simple(edge_index, num_nodes, dtype=np.int32):
@@ -98,6 +98,29 @@ def test_incidence_by_kernels_is_that_by_torch(graph):
         assert_same(found, TriangleIncidence.build(*graph))
 
 
+@pytest.mark.parametrize('dtype', [torch.int32, torch.int64])
+@given(graph=graphs_with_twins())
+def test_sums_over_pairs_of_twins(graph, dtype):
+    edge_index, num_nodes = graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('graphgym_nc.incidence_parts.twins_pay', lambda *_: True)
+        patch.setattr('graphgym_nc.incidence.index_dtype', lambda *_: dtype)
+        patch.setattr('graphgym_nc.incidence_parts.index_dtype', lambda *_: dtype)
+        found = TriangleIncidence.build(edge_index, num_nodes)
+        with kernels.use('torch'):
+            assert_same(found, TriangleIncidence.build(edge_index, num_nodes))
+    assert found.twins.sums.col.dtype == found.opposite.col.dtype == dtype
+    assert_lists_messages(found, edge_index, num_nodes)
+
+
+def assert_lists_messages(incidence, edge_index, num_nodes):
+    expected = torch.zeros(num_nodes, incidence.num_edges, dtype=torch.double)
+    ends = [tuple(pair) for pair in incidence.endpoints.col.view(-1, 2).tolist()]
+    for v, u1, u2 in naive_messages(edge_index, num_nodes):
+        expected[v, ends.index((u1, u2))] += 1
+    assert torch.equal(opposite(incidence), expected)
+
+
 def cliques(*sizes: int) -> torch.Tensor:
     """Cliques in a row, each joined to the next by an edge."""
     graph = nx.disjoint_union_all(nx.complete_graph(n) for n in sizes)
@@ -118,14 +141,9 @@ def test_twins_are_nodes_with_the_same_closed_neighbourhood(how):
     assert first == [on_triangles.index(on_triangles[v]) for v in range(23)]
     assert len(set(closed)) < 23
     # Fewer entries than messages, and the same sums.
-    messages = naive_messages(edge_index, 23)
     terms = incidence.opposite.col.numel() + incidence.twins.sums.col.numel()
-    assert terms < len(messages) == incidence.num_messages
-    expected = torch.zeros(23, incidence.num_edges, dtype=torch.double)
-    ends = [tuple(pair) for pair in incidence.endpoints.col.view(-1, 2).tolist()]
-    for v, u1, u2 in messages:
-        expected[v, ends.index((u1, u2))] += 1
-    assert torch.equal(opposite(incidence), expected)
+    assert terms < incidence.num_messages
+    assert_lists_messages(incidence, edge_index, 23)
 
 
 def test_int64_where_int32_does_not_reach(monkeypatch):

@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 
 import pytest
 import torch
@@ -108,6 +109,62 @@ def test_statistics_of_equal_messages():
     out = conv(x, edge_index)
     assert out.isfinite().all()
     assert conv.nn_communicate[1].running_var.tolist() == pytest.approx([0.9] * D)
+
+
+@pytest.mark.parametrize('clique', range(12, 18))  # of 66 to 136 edges
+def test_statistics_of_a_sample_far_from_zero(clique):
+    torch.manual_seed(0)
+    conv = NCGNNConv(Sequential(), Sequential(Linear(D, D), BatchNorm1d(D, momentum=1.0)))
+    exact = copy.deepcopy(conv).double()
+    x, edge_index = 1e4 + torch.randn(clique, D), torch.combinations(torch.arange(clique)).t()
+    conv(x, edge_index)
+    with kernels.use('torch'):
+        exact(x.double(), edge_index)
+    found, expected = (c.nn_communicate[1].running_var.double() for c in (conv, exact))
+    # A single value has seven digits.
+    assert torch.allclose(found, expected, rtol=2e-3)
+
+
+def strided(vector):
+    return torch.nn.Parameter(vector.detach().repeat_interleave(2)[::2])
+
+
+def test_parameters_of_all_kinds():
+    torch.manual_seed(0)
+    mlp2 = paper_mlp()
+    mlp2[1].eps = 1  # not a float
+    for module, name in ((mlp2[0], 'bias'), (mlp2[1], 'weight'), (mlp2[1], 'bias')):
+        setattr(module, name, strided(getattr(module, name)))
+    mlp2[1].running_var = torch.ones(1).expand(D).clone()[:, None].expand(D, 2)[:, 0]
+    conv = NCGNNConv(Sequential(Linear(D, 5)), mlp2)
+    assert_fused_equals_naive(conv, dense_graph(12, 0.8), 12)
+
+
+def test_weights_of_another_type_go_to_torch():
+    torch.manual_seed(0)
+    conv, x, edge_index = NCGNNConv(Sequential(), paper_mlp()), torch.randn(12, D), dense_graph(12)
+    incidence = TriangleIncidence.build(edge_index, 12)
+    other = dataclasses.replace(incidence, weight=incidence.weight.long())
+    assert torch.allclose(conv(x, edge_index, other), conv(x, edge_index, incidence), atol=1e-5)
+
+
+def test_infinite_rows_that_are_cut_off():
+    torch.manual_seed(0)
+    mlp2 = Sequential(Linear(D, D), ReLU(), Linear(D, D), ReLU(), Linear(D, D))
+    with torch.no_grad():
+        mlp2[0].weight.fill_(1.0)
+        mlp2[2].weight.fill_(-1e3)
+    conv, x = NCGNNConv(Sequential(), mlp2), torch.full((12, D), 1e36, requires_grad=True)
+    conv(x, dense_graph(12)).sum().backward()
+    assert mlp2[0].weight.grad.isfinite().all()
+
+
+def test_statistics_that_change_before_the_backward_pass():
+    conv, x = NCGNNConv(Sequential(), paper_mlp()).eval(), torch.randn(12, D, requires_grad=True)
+    out = conv(x, dense_graph(12)).sum()
+    conv.nn_communicate[1].running_var.mul_(4)
+    with pytest.raises(RuntimeError, match='modified by an inplace operation'):
+        torch.autograd.grad(out, x, create_graph=True)
 
 
 def test_statistics_with_an_outlier_that_sends_no_message():
