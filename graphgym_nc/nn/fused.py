@@ -1,11 +1,11 @@
 """A network over the edges of triangles, on the CPU, in few passes over memory.
 
-The network is a chain of stages, each of which is one function: a matrix product,
-torch's own; the sum over the two ends of an edge (in the first stage), BatchNorm and
-ReLU, in one kernel; and the sum over the edges opposite to a node (in the last). It
-keeps what goes into the matrix product, and what comes out of it; in the first stage,
-that is a row for each node. So a network of two stages keeps two rows for every edge.
-Rows are padded to a width that matrix products like.
+The network is a chain of stages: a matrix product, torch's own, and then one function.
+This takes the sum over the two ends of an edge (in the first stage), BatchNorm and
+ReLU, in one kernel, and the sum over the edges opposite to a node (in the last). It
+keeps nothing but its input; in the first stage, that is a row for each node. So a
+network of two stages keeps two rows for every edge: what goes into the second product,
+and what comes out of it. Rows are padded to a width that products like.
 """
 
 from collections.abc import Sequence
@@ -64,16 +64,21 @@ def communicate_fused(
 def _run(
     stage: Stage, z: Tensor, incidence: TriangleIncidence, lift: bool, reduce: bool
 ) -> Tensor:
-    linear, norm = stage.linear, stage.norm
-    setting = _Setting(incidence, lift, reduce, stage.relu)
+    linear, norm, width = stage.linear, stage.norm, stage.width
+    padded = -(-width // _PADDED_TO) * _PADDED_TO
+    weight = linear.weight
+    if weight.shape != (padded, z.size(1)):
+        weight = F.pad(weight, (0, z.size(1) - weight.size(1), 0, padded - width))
+    y = F.linear(z, weight)
+    setting = _Setting(incidence, lift, reduce, stage.relu, width)
     if norm is None:
-        return cast(Tensor, _Stage.apply(z, linear.weight, linear.bias, None, None, setting)[0])
+        return cast(Tensor, _Stage.apply(y, linear.bias, None, None, setting)[0])
 
     by_batch = norm.training or norm.running_mean is None
     setting = setting._replace(eps=norm.eps, by_batch=by_batch)
     if not by_batch:
         setting = setting._replace(running=(norm.running_mean, norm.running_var))
-    out, mean, var = _Stage.apply(z, linear.weight, linear.bias, norm.weight, norm.bias, setting)
+    out, mean, var = _Stage.apply(y, linear.bias, norm.weight, norm.bias, setting)
     if norm.training:
         count = RowCount(incidence.weight, incidence.num_messages)
         momentum = next_momentum(norm, count)
@@ -90,6 +95,7 @@ class _Setting(NamedTuple):
             every edge.
         reduce: Whether rows are to be added up over the edges opposite to a node.
         relu: Whether to cut off rows at zero.
+        width: The width of rows without padding.
         eps: What is added to the variance; :obj:`None` for no normalisation.
         by_batch: Whether to normalise by the rows' own mean and variance.
         running: Or else, the mean and variance to normalise by.
@@ -99,28 +105,27 @@ class _Setting(NamedTuple):
     lift: bool
     reduce: bool
     relu: bool
+    width: int
     eps: float | None = None
     by_batch: bool = False
     running: tuple[Tensor | None, Tensor | None] = (None, None)
 
 
 class _Stage(torch.autograd.Function):
-    """A stage, from rows to rows; and the mean and variance by which it has
-    normalised them.
+    """All of a stage but its matrix product. Beside rows, it returns the mean and
+    variance by which it has normalised them.
     """
 
     @staticmethod
     def forward(
         ctx: Any,
-        z: Tensor,
-        weight: Tensor,
+        y: Tensor,
         bias: Tensor | None,
         gamma: Tensor | None,
         beta: Tensor | None,
         setting: _Setting,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        incidence, width = setting.incidence, weight.size(0)
-        y = z.mm(_padded(weight, z.size(1)).t())  # without bias: the kernel knows of it
+        incidence, width = setting.incidence, setting.width
         out = y.new_empty(incidence.num_edges, y.size(1))
         norm = y.new_empty(rows.OF_NORM, y.size(1))
         threads = threads_for(out.numel())
@@ -135,7 +140,7 @@ class _Stage(torch.autograd.Function):
         if setting.reduce:
             out = incidence.sum_opposite(out)
         ctx.setting, ctx.norm = setting, norm
-        ctx.save_for_backward(z, y, weight, bias, gamma, beta, *setting.running)
+        ctx.save_for_backward(y, bias, gamma, beta, *setting.running)
         mean, var = norm[rows.MEAN, :width], norm[rows.VAR, :width]
         mean = mean if bias is None else mean + bias
         ctx.mark_non_differentiable(mean, var)
@@ -145,8 +150,8 @@ class _Stage(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # the gradient will itself be differentiated
             return *_differentiable_gradients(ctx, grad), None
-        z, y, weight, bias, gamma, beta, *_ = ctx.saved_tensors
-        setting, incidence, width = ctx.setting, ctx.setting.incidence, weight.size(0)
+        y, bias, gamma, beta, *_ = ctx.saved_tensors
+        setting, incidence, width = ctx.setting, ctx.setting.incidence, ctx.setting.width
         if setting.reduce:
             grad = incidence.gather_opposite(grad.contiguous())
         elif not setting.lift:
@@ -169,21 +174,12 @@ class _Stage(torch.autograd.Function):
         of_beta, of_gamma = of_norm[:, :width]
         scale = 0 if setting.by_batch else ctx.norm[rows.SCALE, :width]
         return (
-            grad.mm(_padded(weight, z.size(1))) if ctx.needs_input_grad[0] else None,
-            grad.t().mm(z)[:width, : weight.size(1)] if ctx.needs_input_grad[1] else None,
+            grad,
             None if bias is None else of_beta * scale,
             None if gamma is None else of_gamma,
             None if beta is None else of_beta,
             None,
         )
-
-
-def _padded(weight: Tensor, columns: int) -> Tensor:
-    """A weight for rows of so many columns, and as many more rows as they are to have."""
-    height = -(-weight.size(0) // _PADDED_TO) * _PADDED_TO
-    if weight.shape == (height, columns):
-        return weight
-    return F.pad(weight, (0, columns - weight.size(1), 0, height - weight.size(0)))
 
 
 def _contiguous(vector: Tensor | None) -> Tensor | None:
@@ -195,11 +191,12 @@ def _sums(y: Tensor, threads: int) -> Tensor:
 
 
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
-    """The gradients of rows, weight, bias, gamma and beta, as functions of them."""
-    z, y, weight, bias, gamma, beta, running_mean, running_var = ctx.saved_tensors
-    inputs, setting, incidence = (z, weight, bias, gamma, beta), ctx.setting, ctx.setting.incidence
-    out = incidence.endpoints.row_sum(z) if setting.lift else z
-    out = F.linear(out[:, : weight.size(1)], weight, bias)
+    """The gradients of rows, bias, gamma and beta, as functions of them."""
+    y, bias, gamma, beta, running_mean, running_var = ctx.saved_tensors
+    inputs, setting, incidence = (y, bias, gamma, beta), ctx.setting, ctx.setting.incidence
+    out = incidence.endpoints.row_sum(y) if setting.lift else y
+    out = out[:, : setting.width]
+    out = out if bias is None else out + bias
     if setting.eps is not None:
         count = RowCount(incidence.weight, incidence.num_messages)
         out = weighted_batch_norm(
@@ -208,10 +205,10 @@ def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
         )  # fmt: skip
     out = out.relu() if setting.relu else out
     out = incidence.sum_opposite(out) if setting.reduce else out
-    out = F.pad(out, (0, y.size(1) - weight.size(0)))
-    wanted = [i for i in range(5) if ctx.needs_input_grad[i]]
+    out = F.pad(out, (0, y.size(1) - setting.width))
+    wanted = [i for i in range(4) if ctx.needs_input_grad[i]]
     found = torch.autograd.grad(out, [inputs[i] for i in wanted], grad, create_graph=True)
-    gradients: list[Tensor | None] = [None] * 5
+    gradients: list[Tensor | None] = [None] * 4
     for i, gradient in zip(wanted, found, strict=True):
         gradients[i] = gradient
     return gradients
