@@ -88,9 +88,7 @@ def time_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
         experiment, cost = run.experiment, _cost(run)
         factor = relative_time(run, runs)
         graphs = cost.get('graphs')
-        theirs = None
-        if '100K' not in experiment.name:  # the paper's are of models of 500K parameters
-            theirs = COSTS.get((experiment.dataset, run.config['gnn']['layers_mp'], run.model))
+        theirs = COSTS.get((experiment.name, run.model))
         relative = RELATIVE_TIME.get(experiment.dataset) if run.model == 'NC-GNN' else None
         rows.append(
             {

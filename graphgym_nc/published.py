@@ -176,12 +176,12 @@ class Cost:
     inference: float
 
 
-#: A thorough comparison between NC-GNN and GIN-AK+: data set, layers and model.
+#: A thorough comparison between NC-GNN and GIN-AK+: experiment and model.
 COSTS = {
-    ('PATTERN', 4, 'GIN-AK+'): Cost(77.50, 31434, 176_450, 32.19),
-    ('PATTERN', 4, 'K-subgraph SAT'): Cost(40.73, 17705, 30, 5.91),
-    ('PATTERN', 4, 'NC-GNN'): Cost(42.52, 15625, 1_140, 12.03),
-    ('CLUSTER', 16, 'GIN-AK+'): Cost(148.98, 32142, 110_520, 27.16),
-    ('CLUSTER', 16, 'K-subgraph SAT'): Cost(74.09, 21691, 20, 4.75),
-    ('CLUSTER', 16, 'NC-GNN'): Cost(48.87, 22386, 840, 5.18),
+    ('PATTERN, 4 layers, 500K', 'GIN-AK+'): Cost(77.50, 31434, 176_450, 32.19),
+    ('PATTERN, 4 layers, 500K', 'K-subgraph SAT'): Cost(40.73, 17705, 30, 5.91),
+    ('PATTERN, 4 layers, 500K', 'NC-GNN'): Cost(42.52, 15625, 1_140, 12.03),
+    ('CLUSTER, 16 layers, 500K', 'GIN-AK+'): Cost(148.98, 32142, 110_520, 27.16),
+    ('CLUSTER, 16 layers, 500K', 'K-subgraph SAT'): Cost(74.09, 21691, 20, 4.75),
+    ('CLUSTER, 16 layers, 500K', 'NC-GNN'): Cost(48.87, 22386, 840, 5.18),
 }

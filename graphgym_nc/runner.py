@@ -124,10 +124,10 @@ def report(out_dir: Path) -> None:
     write_aggregate(out_dir, result)
     best = result.reported
     metric, number = best['val']['metric'], best['val']['seeds']
-    folds = 'fold' if cfg.dataset.split_mode.startswith('cv-') else 'seed'
+    unit = 'fold' if cfg.dataset.split_mode.startswith('cv-') else 'seed'
     own = best is result.best
-    kind = 'epoch by validation' if own else f'epoch by the mean of all {folds}s'
-    print(f"At the best {kind}, {metric}, {number} {folds}(s), in '{out_dir}':")
+    kind = 'epoch by validation' if own else f'epoch by the mean of all {unit}s'
+    print(f"At the best {kind}, {metric}, {number} {unit}(s), in '{out_dir}':")
     for split, stats in best.items():
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
 

@@ -11,101 +11,47 @@ arguments, in order; :math:`p` is the width of all rows, with padding.
 from typing import Any
 
 import numpy as np
-from numba import carray, njit
-from numpy.typing import NDArray
+from numba import carray
 
 from graphgym_nc.kernels.openmp import (
-    FAST_SUMS,
     barrier,
-    cached,
     doubles,
     indices,
     integer,
     kernel,
     matrix,
     number,
-    thread_count,
     thread_number,
     vector,
 )
-
-Array = NDArray[Any]
-
-_BLOCK = 64  # rows whose sum is taken in float32
-_SAMPLE = 64  # rows whose mean is near enough to that of all for nothing to cancel
-
-#: What a normalisation is described by: all that it has of a column.
-MEAN, VAR, INV_STD, SCALE, SHIFT = range(OF_NORM := 5)
-
-compiled = cached(njit, fastmath=FAST_SUMS, error_model='numpy')
-
-
-@compiled
-def _floor(relu: int) -> float:
-    return np.float32(0) if relu else np.float32(-np.inf)
-
-
-@compiled
-def _sampling(rows: int) -> int:
-    """Every how many rows to take one."""
-    return max(1, (rows + _SAMPLE - 1) // _SAMPLE)
-
-
-@compiled
-def _scale(row: Array, factor: float) -> None:
-    for j in range(row.size):
-        row[j] *= factor
-
-
-@compiled
-def _bound(rowptr: Array, part: int, parts: int) -> int:
-    """Where a part begins, if each is to have as many rows and entries."""
-    rows = rowptr.size - 1
-    wanted = (np.int64(rowptr[rows]) + rows) * part // parts
-    low, high = 0, rows
-    while low < high:
-        middle = (low + high) // 2
-        if rowptr[middle] + middle < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def _share(rowptr: Array) -> tuple[int, int]:
-    """This thread's part of rows that have more or fewer entries."""
-    thread, threads = thread_number(), thread_count()
-    return _bound(rowptr, thread, threads), _bound(rowptr, thread + 1, threads)
-
-
-@compiled
-def _equal_share(rows: int) -> tuple[int, int]:
-    """This thread's part of rows that are all alike."""
-    thread, threads = thread_number(), thread_count()
-    return rows * thread // threads, rows * (thread + 1) // threads
-
-
-@compiled
-def _flush(block: Array, total: Array) -> None:
-    for j in range(block.size):
-        total[j] += block[j]
-        block[j] = 0
-
-
-@compiled
-def _of_all_threads(sums: Array) -> Array:
-    total = np.zeros(sums.shape[1])
-    for thread in range(sums.shape[0]):
-        for j in range(total.size):
-            total[j] += sums[thread, j]
-    return total
+from graphgym_nc.kernels.row_loops import (
+    INV_STD,
+    MEAN,
+    OF_NORM,
+    SCALE,
+    SHIFT,
+    VAR,
+    Array,
+    compiled,
+    cut_off,
+    equal_share,
+    floor_of,
+    lift_rows,
+    lifted_moments,
+    lifted_sums,
+    moments,
+    normalise_rows,
+    sampling_step,
+    scale_row,
+    share,
+    sum_of_threads,
+)
 
 
 @compiled
 def _norm(task: Array, centre: Array) -> Array:
     """How to normalise; each thread finds out for itself, and the first notes it down."""
-    p, total = centre.size, _of_all_threads(doubles(task, 2))
+    p, total = centre.size, sum_of_threads(doubles(task, 2))
     by_batch, eps, number_of_rows = integer(task, 5), number(task, 6), number(task, 7)
     offset, gamma, beta = vector(task, 10), vector(task, 11), vector(task, 12)
     running_mean, running_var = vector(task, 13), vector(task, 14)
@@ -136,7 +82,7 @@ def _through_statistics(task: Array) -> tuple[Array, Array]:
     """What mean and variance of a batch take off the gradient of a row, per message:
     constant + slope * (y - mean).
     """
-    total, norm, parameters = _of_all_threads(doubles(task, 2)), matrix(task, 3), matrix(task, 4)
+    total, norm, parameters = sum_of_threads(doubles(task, 2)), matrix(task, 3), matrix(task, 4)
     p = norm.shape[1]
     constant, slope = np.zeros(p, np.float32), np.zeros(p, np.float32)
     for j in range(p):
@@ -149,108 +95,11 @@ def _through_statistics(task: Array) -> tuple[Array, Array]:
 
 
 @compiled
-def _moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
-    """The weighted sums of y - centre and its square."""
-    p = centre.size
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = _equal_share(weight.size)
-    for e in range(begin, end):
-        row, w = y[e], np.float32(weight[e])
-        for j in range(p):
-            value = row[j] - centre[j]
-            first[j] += w * value
-            second[j] += w * value * value
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
-
-
-@compiled
-def _lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: Array) -> None:
-    p = centre.size
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = _equal_share(weight.size)
-    for e in range(begin, end):
-        left, right, w = a[ends[2 * e]], a[ends[2 * e + 1]], np.float32(weight[e])
-        for j in range(p):
-            y = left[j] + right[j] - centre[j]
-            first[j] += w * y
-            second[j] += w * y * y
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
-
-
-@compiled
-def _normalise(y: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
-    begin, end = _equal_share(out.shape[0])
-    for e in range(begin, end):
-        source, row = y[e], out[e]
-        for j in range(row.size):
-            row[j] = max(source[j] * scale[j] + shift[j], floor)
-
-
-@compiled
-def _lift(a: Array, ends: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
-    begin, end = _equal_share(out.shape[0])
-    for e in range(begin, end):
-        left, right, row = a[ends[2 * e]], a[ends[2 * e + 1]], out[e]
-        for j in range(row.size):
-            row[j] = max((left[j] + right[j]) * scale[j] + shift[j], floor)
-
-
-@compiled
-def _cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> None:
-    """Turns the gradient of normalised rows into g, that of the norm, which is zero
-    wherever a row was cut off; and sums g and g * (y - mean).
-    """
-    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
-    p = mean.size
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = _equal_share(grad.shape[0])
-    for e in range(begin, end):
-        g, row = grad[e], y[e]
-        for j in range(p):
-            g[j] = g[j] if row[j] * scale[j] + shift[j] > floor else np.float32(0)
-        for j in range(p):  # apart: a loop that writes to three rows is not vectorised
-            first[j] += g[j]
-            second[j] += g[j] * (row[j] - mean[j])
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
-
-
-@compiled
-def _lifted_sums(
-    grad: Array, a: Array, ends: Array, norm: Array, floor: float, total: Array
-) -> None:
-    """The same sums, with the gradient left as it is."""
-    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
-    p = mean.size
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = _equal_share(grad.shape[0])
-    for e in range(begin, end):
-        left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
-        for j in range(p):
-            y = left[j] + right[j]
-            passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
-            first[j] += passed
-            second[j] += passed * (y - mean[j])
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
-
-
-@compiled
 def _backward(task: Array, constant: Array, slope: Array) -> None:
     """Turns the gradient of a norm into that of rows."""
     grad, y, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
     mean, scale, by_batch = norm[MEAN], norm[SCALE], integer(task, 6)
-    begin, end = _equal_share(weight.size)
+    begin, end = equal_share(weight.size)
     for e in range(begin, end):
         g, row, w = grad[e], y[e], np.float32(weight[e])
         for j in range(g.size):
@@ -265,9 +114,9 @@ def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
     """The same, summed up over the edges of every node."""
     grad, a, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
     ends, rowptr, col = indices(task, 10), indices(task, 11), indices(task, 12)
-    out, floor = matrix(task, 13), _floor(integer(task, 5))
+    out, floor = matrix(task, 13), floor_of(integer(task, 5))
     mean, scale, shift, by_batch = norm[MEAN], norm[SCALE], norm[SHIFT], integer(task, 6)
-    begin, end = _share(rowptr)
+    begin, end = share(rowptr)
     for v in range(begin, end):
         here, row = a[v], out[v]
         row[:] = 0
@@ -297,15 +146,15 @@ def normalise(args: Any) -> None:
     y, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
     centre = np.zeros(y.shape[1], np.float32)
     if integer(task, 5):
-        step = _sampling(weight.size)
+        step = sampling_step(weight.size)
         for e in range(0, weight.size, step):
             for j in range(centre.size):
                 centre[j] += y[e, j]
-        _scale(centre, 1 / len(range(0, weight.size, step)))
-        _moments(y, weight, centre, sums[thread_number()])
+        scale_row(centre, 1 / len(range(0, weight.size, step)))
+        moments(y, weight, centre, sums[thread_number()])
         barrier()
     norm = _norm(task, centre)
-    _normalise(y, norm[SCALE], norm[SHIFT], _floor(integer(task, 4)), out)
+    normalise_rows(y, norm[SCALE], norm[SHIFT], floor_of(integer(task, 4)), out)
 
 
 @kernel
@@ -319,15 +168,15 @@ def lift(args: Any) -> None:
     ends = indices(task, 15)
     centre = np.zeros(a.shape[1], np.float32)
     if integer(task, 5):
-        step = _sampling(weight.size)
+        step = sampling_step(weight.size)
         for e in range(0, weight.size, step):
             for j in range(centre.size):
                 centre[j] += a[ends[2 * e], j] + a[ends[2 * e + 1], j]
-        _scale(centre, 1 / len(range(0, weight.size, step)))
-        _lifted_moments(a, ends, weight, centre, sums[thread_number()])
+        scale_row(centre, 1 / len(range(0, weight.size, step)))
+        lifted_moments(a, ends, weight, centre, sums[thread_number()])
         barrier()
     norm = _norm(task, centre)
-    _lift(a, ends, norm[SCALE], norm[SHIFT], _floor(integer(task, 4)), out)
+    lift_rows(a, ends, norm[SCALE], norm[SHIFT], floor_of(integer(task, 4)), out)
 
 
 @kernel
@@ -340,7 +189,7 @@ def normalise_backward(args: Any) -> None:
     """
     task = carray(args, (30,))
     grad, y, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
-    _cut_off(grad, y, norm, _floor(integer(task, 5)), sums[thread_number()])
+    cut_off(grad, y, norm, floor_of(integer(task, 5)), sums[thread_number()])
     barrier()
     constant, slope = _through_statistics(task)
     if integer(task, 9):
@@ -357,8 +206,8 @@ def lift_backward(args: Any) -> None:
     """
     task = carray(args, (42,))
     grad, a, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
-    floor = _floor(integer(task, 5))
-    _lifted_sums(grad, a, indices(task, 10), norm, floor, sums[thread_number()])
+    floor = floor_of(integer(task, 5))
+    lifted_sums(grad, a, indices(task, 10), norm, floor, sums[thread_number()])
     barrier()
     constant, slope = _through_statistics(task)
     _lift_backward(task, constant, slope)

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from graphgym_nc.kernels import rows
+from graphgym_nc.kernels import row_loops, rows
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn.stages import Stage
 from graphgym_nc.nn.weighted_batch_norm import (
@@ -127,7 +127,7 @@ class _Stage(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         incidence, width = setting.incidence, setting.width
         out = y.new_empty(incidence.num_edges, y.size(1))
-        norm = y.new_empty(rows.OF_NORM, y.size(1))
+        norm = y.new_empty(row_loops.OF_NORM, y.size(1))
         threads = threads_for(out.numel())
         launch(
             rows.lift if setting.lift else rows.normalise,
@@ -141,7 +141,7 @@ class _Stage(torch.autograd.Function):
             out = incidence.sum_opposite(out)
         ctx.setting, ctx.norm = setting, norm
         ctx.save_for_backward(y, bias, gamma, beta, *setting.running)
-        mean, var = norm[rows.MEAN, :width], norm[rows.VAR, :width]
+        mean, var = norm[row_loops.MEAN, :width], norm[row_loops.VAR, :width]
         mean = mean if bias is None else mean + bias
         ctx.mark_non_differentiable(mean, var)
         return out, mean, var
@@ -172,7 +172,7 @@ class _Stage(torch.autograd.Function):
         else:
             launch(rows.normalise_backward, *args, threads=threads)
         of_beta, of_gamma = of_norm[:, :width]
-        scale = 0 if setting.by_batch else ctx.norm[rows.SCALE, :width]
+        scale = 0 if setting.by_batch else ctx.norm[row_loops.SCALE, :width]
         return (
             grad,
             None if bias is None else of_beta * scale,

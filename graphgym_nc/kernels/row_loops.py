@@ -1,0 +1,181 @@
+"""Loops over rows, each the share of one thread: see :mod:`graphgym_nc.kernels.rows`.
+
+Sums over rows are taken in float64, over blocks of float32.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from graphgym_nc.kernels.openmp import FAST_SUMS, cached, thread_count, thread_number
+
+Array = NDArray[Any]
+
+_BLOCK = 64  # rows whose sum is taken in float32
+_SAMPLE = 64  # rows whose mean is near enough to that of all for nothing to cancel
+
+#: What a normalisation is described by: all that it has of a column.
+MEAN, VAR, INV_STD, SCALE, SHIFT = range(OF_NORM := 5)
+
+compiled = cached(njit, fastmath=FAST_SUMS, error_model='numpy')
+
+
+@compiled
+def floor_of(relu: int) -> float:
+    return np.float32(0) if relu else np.float32(-np.inf)
+
+
+@compiled
+def sampling_step(rows: int) -> int:
+    """Every how many rows to take one."""
+    return max(1, (rows + _SAMPLE - 1) // _SAMPLE)
+
+
+@compiled
+def scale_row(row: Array, factor: float) -> None:
+    for j in range(row.size):
+        row[j] *= factor
+
+
+@compiled
+def _bound(rowptr: Array, part: int, parts: int) -> int:
+    """Where a part begins, if each is to have as many rows and entries."""
+    rows = rowptr.size - 1
+    wanted = (np.int64(rowptr[rows]) + rows) * part // parts
+    low, high = 0, rows
+    while low < high:
+        middle = (low + high) // 2
+        if rowptr[middle] + middle < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def share(rowptr: Array) -> tuple[int, int]:
+    """This thread's part of rows that have more or fewer entries."""
+    thread, threads = thread_number(), thread_count()
+    return _bound(rowptr, thread, threads), _bound(rowptr, thread + 1, threads)
+
+
+@compiled
+def equal_share(rows: int) -> tuple[int, int]:
+    """This thread's part of rows that are all alike."""
+    thread, threads = thread_number(), thread_count()
+    return rows * thread // threads, rows * (thread + 1) // threads
+
+
+@compiled
+def _flush(block: Array, total: Array) -> None:
+    for j in range(block.size):
+        total[j] += block[j]
+        block[j] = 0
+
+
+@compiled
+def sum_of_threads(sums: Array) -> Array:
+    total = np.zeros(sums.shape[1])
+    for thread in range(sums.shape[0]):
+        for j in range(total.size):
+            total[j] += sums[thread, j]
+    return total
+
+
+@compiled
+def moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
+    """The weighted sums of y - centre and its square."""
+    p = centre.size
+    block = np.zeros(2 * p, np.float32)
+    first, second = block[:p], block[p:]
+    begin, end = equal_share(weight.size)
+    for e in range(begin, end):
+        row, w = y[e], np.float32(weight[e])
+        for j in range(p):
+            value = row[j] - centre[j]
+            first[j] += w * value
+            second[j] += w * value * value
+        if e % _BLOCK == 0:
+            _flush(block, total)
+    _flush(block, total)
+
+
+@compiled
+def lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: Array) -> None:
+    p = centre.size
+    block = np.zeros(2 * p, np.float32)
+    first, second = block[:p], block[p:]
+    begin, end = equal_share(weight.size)
+    for e in range(begin, end):
+        left, right, w = a[ends[2 * e]], a[ends[2 * e + 1]], np.float32(weight[e])
+        for j in range(p):
+            y = left[j] + right[j] - centre[j]
+            first[j] += w * y
+            second[j] += w * y * y
+        if e % _BLOCK == 0:
+            _flush(block, total)
+    _flush(block, total)
+
+
+@compiled
+def normalise_rows(y: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
+    begin, end = equal_share(out.shape[0])
+    for e in range(begin, end):
+        source, row = y[e], out[e]
+        for j in range(row.size):
+            row[j] = max(source[j] * scale[j] + shift[j], floor)
+
+
+@compiled
+def lift_rows(a: Array, ends: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
+    begin, end = equal_share(out.shape[0])
+    for e in range(begin, end):
+        left, right, row = a[ends[2 * e]], a[ends[2 * e + 1]], out[e]
+        for j in range(row.size):
+            row[j] = max((left[j] + right[j]) * scale[j] + shift[j], floor)
+
+
+@compiled
+def cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> None:
+    """Turns the gradient of normalised rows into g, that of the norm, which is zero
+    wherever a row was cut off; and sums g and g * (y - mean).
+    """
+    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
+    p = mean.size
+    block = np.zeros(2 * p, np.float32)
+    first, second = block[:p], block[p:]
+    begin, end = equal_share(grad.shape[0])
+    for e in range(begin, end):
+        g, row = grad[e], y[e]
+        for j in range(p):
+            g[j] = g[j] if row[j] * scale[j] + shift[j] > floor else np.float32(0)
+        for j in range(p):  # apart: a loop that writes to three rows is not vectorised
+            first[j] += g[j]
+            second[j] += g[j] * (row[j] - mean[j])
+        if e % _BLOCK == 0:
+            _flush(block, total)
+    _flush(block, total)
+
+
+@compiled
+def lifted_sums(
+    grad: Array, a: Array, ends: Array, norm: Array, floor: float, total: Array
+) -> None:
+    """The same sums, with the gradient left as it is."""
+    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
+    p = mean.size
+    block = np.zeros(2 * p, np.float32)
+    first, second = block[:p], block[p:]
+    begin, end = equal_share(grad.shape[0])
+    for e in range(begin, end):
+        left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
+        for j in range(p):
+            y = left[j] + right[j]
+            passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
+            first[j] += passed
+            second[j] += passed * (y - mean[j])
+        if e % _BLOCK == 0:
+            _flush(block, total)
+    _flush(block, total)
