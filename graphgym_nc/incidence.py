@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from graphgym_nc.autograd import call
 from graphgym_nc.triangles import offsets
 
 
@@ -69,7 +70,14 @@ class Incidence:
         """
         if not src.requires_grad or not torch.is_grad_enabled():
             return _row_sum(src, self.rowptr, self.col)
-        return cast(Tensor, _RowSum.apply(src, self.rowptr, self.col, self.rowptr_t, self.col_t))
+        return cast(Tensor, call(_RowSum, src, self.rowptr, self.col, self.rowptr_t, self.col_t))
+
+    def sum_with_self(self, src: Tensor, factor: Tensor) -> Tensor:
+        """Adds to :meth:`row_sum` of a square matrix :obj:`src` itself, times a
+        :obj:`factor` of one element.
+        """
+        parts = self.rowptr, self.col, self.rowptr_t, self.col_t
+        return cast(Tensor, call(_SumWithSelf, src, factor, *parts))
 
     def to(self, device: Any, non_blocking: bool = False) -> 'Incidence':
         """Moves the matrix to a device."""
@@ -118,7 +126,8 @@ class _RowSum(torch.autograd.Function):
     def forward(
         src: Tensor, rowptr: Tensor, col: Tensor, rowptr_t: Tensor, col_t: Tensor
     ) -> Tensor:
-        return _row_sum(src, rowptr, col)
+        # Of a tensor with a gradient, `embedding_bag` would note down what its own needs.
+        return _row_sum(src.detach(), rowptr, col)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -129,3 +138,30 @@ class _RowSum(torch.autograd.Function):
         rowptr, col, rowptr_t, col_t = ctx.saved_tensors
         transposed = Incidence(rowptr_t, col_t, rowptr, col)
         return transposed.row_sum(grad.contiguous()), None, None, None, None
+
+
+class _SumWithSelf(torch.autograd.Function):
+    """A row sum and what is added to it, in one step: of small batches, every step
+    recorded takes as long as to compute it.
+    """
+
+    @staticmethod
+    def forward(
+        src: Tensor, factor: Tensor, rowptr: Tensor, col: Tensor, rowptr_t: Tensor, col_t: Tensor
+    ) -> Tensor:
+        return torch.addcmul(_row_sum(src.detach(), rowptr, col), factor, src)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        src, factor, rowptr, col, rowptr_t, col_t = ctx.saved_tensors
+        of_src = of_factor = None
+        if ctx.needs_input_grad[0]:
+            transposed = Incidence(rowptr_t, col_t, rowptr, col)
+            of_src = transposed.sum_with_self(grad.contiguous(), factor).to(src.dtype)
+        if ctx.needs_input_grad[1]:
+            of_factor = (grad * src).sum().view_as(factor)
+        return of_src, of_factor, None, None, None, None

@@ -13,6 +13,8 @@ from functools import cache
 
 import torch
 
+from graphgym_nc.autograd import is_transformed
+
 #: What :meth:`use` knows.
 CHOICES = ('auto', 'numba', 'torch')
 
@@ -52,7 +54,7 @@ def select(choice: str) -> None:
 
 def enabled(*tensors: torch.Tensor) -> bool:
     """Whether kernels are to be used on some tensors."""
-    if _choice == 'torch' or torch.compiler.is_compiling():
+    if _choice == 'torch' or torch.compiler.is_compiling() or is_transformed():
         return False
     if any(tensor.device.type != 'cpu' for tensor in tensors):
         return False

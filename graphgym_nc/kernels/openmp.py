@@ -12,6 +12,7 @@ import ctypes
 import hashlib
 import os
 import struct
+from array import array
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,7 @@ from torch import Tensor
 # What a kernel gets: for each argument three words, its address, rows and columns.
 _SIGNATURE = types.void(types.CPointer(types.int64))
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_AS_FLOAT, _AS_INTEGER = struct.Struct('d'), struct.Struct('q')
 
 
 def _load_runtime() -> Any:
@@ -140,18 +142,21 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
     words: list[int] = []
     for i, value in enumerate(args):
         if isinstance(value, Tensor):
-            if value.device.type != 'cpu' or not value.is_contiguous():
+            if not (value.is_cpu and value.is_contiguous()):
                 raise ValueError(f'argument {i} is not contiguous on the CPU')
-            words += value.data_ptr(), *value.shape, *(1,) * (2 - value.dim())
+            words += value.data_ptr(), *value.shape
+            if value.dim() == 1:
+                words.append(1)
         elif isinstance(value, float):
-            words += struct.unpack('q', struct.pack('d', value))[0], 0, 0
+            words += *_AS_INTEGER.unpack(_AS_FLOAT.pack(value)), 0, 0
         else:
             words += value or 0, 0, 0
-    packed = np.array(words, dtype=np.int64)
+    packed = array('q', words)
+    address, _ = packed.buffer_info()
     if threads > 1 and _runtime is not None:
-        _runtime.GOMP_parallel(body.address, packed.ctypes.data, threads, 0)
+        _runtime.GOMP_parallel(body.address, address, threads, 0)
     else:
-        _BODY(body.address)(packed.ctypes.data)
+        _BODY(body.address)(address)
 
 
 def threads_for(work: int, least: int = 1 << 14) -> int:

@@ -14,7 +14,7 @@ from graphgym_nc.kernels.openmp import FAST_SUMS, cached, thread_count, thread_n
 Array = NDArray[Any]
 
 _BLOCK = 64  # rows whose sum is taken in float32
-_SAMPLE = 64  # rows whose mean is near enough to that of all for nothing to cancel
+_SAMPLE = 16  # rows whose mean is near enough to that of all for nothing to cancel
 
 #: What a normalisation is described by: all that it has of a column.
 MEAN, VAR, INV_STD, SCALE, SHIFT = range(OF_NORM := 5)
@@ -88,6 +88,7 @@ def sum_of_threads(sums: Array) -> Array:
 def moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
     """The weighted sums of y - centre and its square."""
     p = centre.size
+    total[:] = 0
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
     begin, end = equal_share(weight.size)
@@ -105,6 +106,7 @@ def moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
 @compiled
 def lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: Array) -> None:
     p = centre.size
+    total[:] = 0
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
     begin, end = equal_share(weight.size)
@@ -144,6 +146,7 @@ def cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> N
     """
     mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
     p = mean.size
+    total[:] = 0
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
     begin, end = equal_share(grad.shape[0])
@@ -166,6 +169,7 @@ def lifted_sums(
     """The same sums, with the gradient left as it is."""
     mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
     p = mean.size
+    total[:] = 0
     block = np.zeros(2 * p, np.float32)
     first, second = block[:p], block[p:]
     begin, end = equal_share(grad.shape[0])

@@ -74,7 +74,19 @@ def _norm(task: Array, centre: Array) -> Array:
         )
     if thread_number() == 0:
         matrix(task, 3)[:] = norm
+        if by_batch and running_mean.size > 0:
+            _move(running_mean, running_var, norm, offset, number_of_rows, number(task, 15))
     return norm
+
+
+@compiled
+def _move(mean: Array, var: Array, norm: Array, offset: Array, rows: float, by: float) -> None:
+    """Moves the running statistics towards those of a batch."""
+    unbiased = rows / max(rows - 1, 1)
+    for j in range(mean.size):
+        bias = offset[j] if offset.size > 0 else np.float32(0)
+        mean[j] += by * (norm[MEAN, j] + bias - mean[j])
+        var[j] += by * (norm[VAR, j] * unbiased - var[j])
 
 
 @compiled
@@ -111,27 +123,37 @@ def _backward(task: Array, constant: Array, slope: Array) -> None:
 
 @compiled
 def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
-    """The same, summed up over the edges of every node."""
+    """The same, summed up over the edges of every node. What statistics take off is
+    linear in both ends of an edge, so it is taken off the sum.
+    """
     grad, a, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
     ends, rowptr, col = indices(task, 10), indices(task, 11), indices(task, 12)
     out, floor = matrix(task, 13), floor_of(integer(task, 5))
-    mean, scale, shift, by_batch = norm[MEAN], norm[SCALE], norm[SHIFT], integer(task, 6)
+    scale, shift, by_batch = norm[SCALE], norm[SHIFT], integer(task, 6)
+    half_mean = norm[MEAN] / np.float32(2)
+    others = np.empty_like(half_mean)
     begin, end = share(rowptr)
     for v in range(begin, end):
-        here, row = a[v], out[v]
+        here, row, messages = a[v], out[v], np.float32(0)
         row[:] = 0
+        others[:] = 0
         for i in range(rowptr[v], rowptr[v + 1]):
             e = col[i]
             there, g = a[ends[2 * e] + ends[2 * e + 1] - v], grad[e]
-            w = np.float32(weight[e])
             for j in range(row.size):
-                y = here[j] + there[j]
-                passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
-                row[j] += passed * scale[j]
+                passed = (here[j] + there[j]) * scale[j] + shift[j] > floor
+                row[j] += g[j] if passed else np.float32(0)
             if by_batch:
+                w = np.float32(weight[e])
+                messages += w
                 for j in range(row.size):
-                    y = here[j] + there[j]
-                    row[j] -= w * (constant[j] + slope[j] * (y - mean[j]))
+                    others[j] += w * (there[j] - half_mean[j])
+        for j in range(row.size):
+            row[j] *= scale[j]
+        if by_batch:
+            for j in range(row.size):
+                deviation = messages * (here[j] - half_mean[j]) + others[j]
+                row[j] -= messages * constant[j] + slope[j] * deviation
 
 
 @kernel
@@ -140,9 +162,9 @@ def normalise(args: Any) -> None:
 
     y [m, p], out [m, p], sums [threads, 2p], norm [5, p], relu, by_batch, eps (negative
     for none), total, weight [m], width; and, of that width or none: offset, gamma,
-    beta, running_mean, running_var
+    beta, running_mean, running_var (to normalise by, or to be moved); momentum
     """
-    task = carray(args, (45,))
+    task = carray(args, (48,))
     y, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
     centre = np.zeros(y.shape[1], np.float32)
     if integer(task, 5):
@@ -163,9 +185,9 @@ def lift(args: Any) -> None:
 
     a [n, p], then as for :func:`normalise`, then ends [2m]
     """
-    task = carray(args, (48,))
+    task = carray(args, (51,))
     a, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
-    ends = indices(task, 15)
+    ends = indices(task, 16)
     centre = np.zeros(a.shape[1], np.float32)
     if integer(task, 5):
         step = sampling_step(weight.size)

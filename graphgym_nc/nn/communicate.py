@@ -2,7 +2,6 @@
 alone.
 """
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -11,8 +10,9 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc import kernels
+from graphgym_nc.autograd import call
 from graphgym_nc.distributed import world_size
-from graphgym_nc.nn.stages import Stage, as_stages, flatten, is_plain, is_plain_linear
+from graphgym_nc.nn.stages import all_fit, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
 from graphgym_nc.triangle_incidence import TriangleIncidence
@@ -59,10 +59,11 @@ def communicate(
             f'{incidence.num_nodes} nodes'
         )
     layers = list(flatten(nn))
-    stages = as_stages(layers)
+    kernels_serve = _kernels_serve(x, incidence)
+    stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
     if stages is not None and incidence.num_edges == 0:
-        return cast(Tensor, _NoMessages.apply(x, stages[-1].width, *nn.parameters()))
-    if stages is not None and _kernels_serve(x, stages, incidence):
+        return cast(Tensor, call(_NoMessages, x, stages[-1].width, *nn.parameters()))
+    if stages is not None and all_fit(stages, x.size(1)):
         from graphgym_nc.nn.fused import communicate_fused
 
         return communicate_fused(stages, x, incidence, edge_attr)
@@ -120,14 +121,12 @@ class _NoMessages(torch.autograd.Function):
         return x, None, *parameters
 
 
-def _kernels_serve(x: Tensor, stages: Sequence[Stage], incidence: TriangleIncidence) -> bool:
-    """Whether there are kernels for such features, weights and indices."""
-    widths = [x.size(1), *(stage.width for stage in stages)]
+def _kernels_serve(x: Tensor, incidence: TriangleIncidence) -> bool:
+    """Whether there are kernels for such features and indices."""
     return (
-        x.dtype == torch.float32
-        and all(stage.fits(width) for stage, width in zip(stages, widths, strict=False))
+        kernels.enabled(x, incidence.weight)
+        and x.dtype == torch.float32
         and incidence.endpoints.col.dtype == incidence.weight.dtype == torch.int32
-        and kernels.enabled(x, incidence.weight, *(stage.linear.weight for stage in stages))
         and not torch.is_autocast_enabled('cpu')
     )
 

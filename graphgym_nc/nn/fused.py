@@ -1,11 +1,12 @@
 """A network over the edges of triangles, on the CPU, in few passes over memory.
 
-The network is a chain of stages: a matrix product, torch's own, and then one function.
-This takes the sum over the two ends of an edge (in the first stage), BatchNorm and
-ReLU, in one kernel, and the sum over the edges opposite to a node (in the last). It
-keeps nothing but its input; in the first stage, that is a row for each node. So a
-network of two stages keeps two rows for every edge: what goes into the second product,
-and what comes out of it. Rows are padded to a width that products like.
+The network is a chain of stages: a matrix product, torch's own, and then one kernel.
+This takes the sum over the two ends of an edge (in the first stage), BatchNorm with
+its running statistics, and ReLU. After the last comes the sum over the edges opposite
+to a node. All of it is one function to autograd, as small batches take longer to
+record than to compute. It keeps two rows for every edge in a network of two stages:
+what goes into the second product, and what comes out of it. Rows are padded to a width
+that products like.
 """
 
 from collections.abc import Sequence
@@ -14,19 +15,19 @@ from typing import Any, NamedTuple, cast
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
+from graphgym_nc.autograd import call
 from graphgym_nc.kernels import row_loops, rows
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn.stages import Stage
-from graphgym_nc.nn.weighted_batch_norm import (
-    RowCount,
-    next_momentum,
-    track,
-    weighted_batch_norm,
-)
+from graphgym_nc.nn.weighted_batch_norm import RowCount, next_momentum, weighted_batch_norm
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
 _PADDED_TO = 8
+_ROWS_AT_ONCE = 1 << 12  # whose product stays in the cache
+
+_OF_STAGE = 4  # parameters: weight, bias, gamma, beta
 
 
 def communicate_fused(
@@ -50,120 +51,91 @@ def communicate_fused(
 
     pull_out = per_node and len(stages) > 1 and stages[-1].is_linear
     before_sum = stages[:-1] if pull_out else stages
-    for i, stage in enumerate(before_sum):
-        z = _run(stage, z, incidence, lift and i == 0, stage is before_sum[-1])
-    width = before_sum[-1].width
+    count = RowCount(incidence.weight, incidence.num_messages)
+    network = _Network(incidence, lift, [_Step.of(stage, count) for stage in before_sum])
+    parameters = [tensor for stage in before_sum for tensor in stage.parameters]
+    z = cast(Tensor, call(_Communicate, z, network, *parameters))
+    width = network.steps[-1].width
     z = z if z.size(1) == width else z[:, :width]
     if not pull_out:
         return z
-    weight, bias = stages[-1].linear.weight, stages[-1].linear.bias
+    weight, bias, *_ = stages[-1].parameters
     z = F.linear(z, weight)
     return z if bias is None else torch.addcmul(z, incidence.messages[:, None].float(), bias)
 
 
-def _run(
-    stage: Stage, z: Tensor, incidence: TriangleIncidence, lift: bool, reduce: bool
-) -> Tensor:
-    linear, norm, width = stage.linear, stage.norm, stage.width
-    padded = -(-width // _PADDED_TO) * _PADDED_TO
-    weight = linear.weight
-    if weight.shape != (padded, z.size(1)):
-        weight = F.pad(weight, (0, z.size(1) - weight.size(1), 0, padded - width))
-    y = F.linear(z, weight)
-    setting = _Setting(incidence, lift, reduce, stage.relu, width)
-    if norm is None:
-        return cast(Tensor, _Stage.apply(y, linear.bias, None, None, setting)[0])
-
-    by_batch = norm.training or norm.running_mean is None
-    setting = setting._replace(eps=norm.eps, by_batch=by_batch)
-    if not by_batch:
-        setting = setting._replace(running=(norm.running_mean, norm.running_var))
-    out, mean, var = _Stage.apply(y, linear.bias, norm.weight, norm.bias, setting)
-    if norm.training:
-        count = RowCount(incidence.weight, incidence.num_messages)
-        momentum = next_momentum(norm, count)
-        track(norm.running_mean, norm.running_var, mean, var, count.total, momentum)
-    return cast(Tensor, out)
-
-
-class _Setting(NamedTuple):
-    """What a stage does, beside its tensors.
+class _Step(NamedTuple):
+    """What a stage does, beside its parameters.
 
     Attributes:
-        incidence: The triangles.
-        lift: Whether rows are those of nodes, to be added up over the ends of
-            every edge.
-        reduce: Whether rows are to be added up over the edges opposite to a node.
+        width: The width of its rows, without padding.
         relu: Whether to cut off rows at zero.
-        width: The width of rows without padding.
-        eps: What is added to the variance; :obj:`None` for no normalisation.
+        eps: What is added to the variance; negative for no normalisation.
         by_batch: Whether to normalise by the rows' own mean and variance.
-        running: Or else, the mean and variance to normalise by.
+        momentum: By how much these move the running ones.
+        running: The running mean and variance, to normalise by or to be moved.
     """
 
-    incidence: TriangleIncidence
-    lift: bool
-    reduce: bool
-    relu: bool
     width: int
-    eps: float | None = None
+    relu: bool
+    eps: float = -1.0
     by_batch: bool = False
+    momentum: float = 0.0
     running: tuple[Tensor | None, Tensor | None] = (None, None)
 
-
-class _Stage(torch.autograd.Function):
-    """All of a stage but its matrix product. Beside rows, it returns the mean and
-    variance by which it has normalised them.
-    """
-
     @staticmethod
-    def forward(
-        ctx: Any,
-        y: Tensor,
-        bias: Tensor | None,
-        gamma: Tensor | None,
-        beta: Tensor | None,
-        setting: _Setting,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        incidence, width = setting.incidence, setting.width
+    def of(stage: Stage, count: RowCount) -> '_Step':
+        """What a stage does now: in training, that is to count a batch, too."""
+        norm = stage.norm
+        if norm is None:
+            return _Step(stage.width, stage.relu)
+        running = norm.running_mean, norm.running_var
+        by_batch = norm.training or running[0] is None
+        momentum = float(next_momentum(norm, count)) if norm.training else 0.0
+        return _Step(stage.width, stage.relu, float(norm.eps), by_batch, momentum, running)
+
+    @property
+    def padded(self) -> int:
+        return -(-self.width // _PADDED_TO) * _PADDED_TO
+
+    @property
+    def normalises_by(self) -> tuple[Tensor | None, Tensor | None]:
+        return (None, None) if self.by_batch else self.running
+
+    def after_product(
+        self, y: Tensor, lift: bool, incidence: TriangleIncidence, *vectors: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """All of a stage but its product :obj:`y`, with bias, gamma and beta; and how
+        it has normalised rows.
+        """
         out = y.new_empty(incidence.num_edges, y.size(1))
         norm = y.new_empty(row_loops.OF_NORM, y.size(1))
         threads = threads_for(out.numel())
         launch(
-            rows.lift if setting.lift else rows.normalise,
-            y, out, _sums(y, threads), norm, setting.relu, setting.by_batch,
-            -1.0 if setting.eps is None else float(setting.eps), float(incidence.num_messages),
-            incidence.weight, width, *map(_contiguous, (bias, gamma, beta, *setting.running)),
-            *((incidence.endpoints.col,) if setting.lift else ()),
+            rows.lift if lift else rows.normalise,
+            y, out, _sums(y, threads), norm, self.relu, self.by_batch, self.eps,
+            float(incidence.num_messages), incidence.weight, self.width,
+            *(v if v is None else v.contiguous() for v in vectors), *self.running, self.momentum,
+            *((incidence.endpoints.col,) if lift else ()),
             threads=threads,
         )  # fmt: skip
-        if setting.reduce:
-            out = incidence.sum_opposite(out)
-        ctx.setting, ctx.norm = setting, norm
-        ctx.save_for_backward(y, bias, gamma, beta, *setting.running)
-        mean, var = norm[row_loops.MEAN, :width], norm[row_loops.VAR, :width]
-        mean = mean if bias is None else mean + bias
-        ctx.mark_non_differentiable(mean, var)
-        return out, mean, var
+        if self.by_batch:
+            increment_version(t for t in self.running if t is not None and not t.is_inference())
+        return out, norm
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():  # the gradient will itself be differentiated
-            return *_differentiable_gradients(ctx, grad), None
-        y, bias, gamma, beta, *_ = ctx.saved_tensors
-        setting, incidence, width = ctx.setting, ctx.setting.incidence, ctx.setting.width
-        if setting.reduce:
-            grad = incidence.gather_opposite(grad.contiguous())
-        elif not setting.lift:
-            grad = grad.clone()  # the kernel writes into it
-        grad = grad.contiguous()
+    def backward(
+        self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: TriangleIncidence
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of :obj:`y`, gamma and beta, given that of all rows, which may
+        be written to.
+        """
         of_norm = y.new_empty(2, y.size(1))
         threads = threads_for(grad.numel())
         args = (
-            grad, y, _sums(y, threads), ctx.norm, of_norm, setting.relu, setting.by_batch,
-            float(incidence.num_messages), incidence.weight, setting.eps is not None,
+            grad, y, _sums(y, threads), norm, of_norm, self.relu, self.by_batch,
+            float(incidence.num_messages), incidence.weight, self.eps >= 0,
         )  # fmt: skip
-        if setting.lift:
+        if lift:
             ends, grad = incidence.endpoints, torch.empty_like(y)
             launch(
                 rows.lift_backward, *args, ends.col, ends.rowptr_t, ends.col_t, grad,
@@ -171,44 +143,127 @@ class _Stage(torch.autograd.Function):
             )  # fmt: skip
         else:
             launch(rows.normalise_backward, *args, threads=threads)
-        of_beta, of_gamma = of_norm[:, :width]
-        scale = 0 if setting.by_batch else ctx.norm[row_loops.SCALE, :width]
-        return (
-            grad,
-            None if bias is None else of_beta * scale,
-            None if gamma is None else of_gamma,
-            None if beta is None else of_beta,
-            None,
-        )
+        of_beta, of_gamma = of_norm.narrow(1, 0, self.width).unbind()
+        return grad, of_gamma, of_beta
 
 
-def _contiguous(vector: Tensor | None) -> Tensor | None:
-    return vector if vector is None else vector.contiguous()
+class _Network(NamedTuple):
+    """A chain of stages, beside their parameters.
+
+    Attributes:
+        incidence: The triangles.
+        lift: Whether rows of the first product are those of nodes, to be added up over
+            the ends of every edge.
+        steps: What the stages do.
+    """
+
+    incidence: TriangleIncidence
+    lift: bool
+    steps: Sequence[_Step]
+
+
+class _Communicate(torch.autograd.Function):
+    """The sum of a network over the edges opposite to every node."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, network: _Network, *parameters: Tensor | None) -> Tensor:
+        incidence, lift, steps = network
+        kept: list[Tensor] = []
+        for i, step in enumerate(steps):
+            weight, *vectors = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
+            assert weight is not None
+            y = z @ _padded(weight, step.padded, z.size(1)).t()
+            out, norm = step.after_product(y, lift and i == 0, incidence, *vectors)
+            kept += z, y, norm
+            z = out
+        ctx.network = network
+        running = (tensor for step in steps for tensor in step.normalises_by)
+        ctx.save_for_backward(*kept, *parameters, *running)
+        return incidence.sum_opposite(z)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # the gradient will itself be differentiated
+            return _differentiable_gradients(ctx, grad)
+        incidence, lift, steps = ctx.network
+        saved = ctx.saved_tensors
+        kept, parameters = saved[: 3 * len(steps)], saved[3 * len(steps) :]
+        of_z, _, *wanted = ctx.needs_input_grad
+        found: list[Tensor | None] = []
+        grad = incidence.gather_opposite(grad.contiguous())
+        for i, step in reversed(list(enumerate(steps))):
+            z, y, norm = kept[3 * i : 3 * i + 3]
+            weight, bias, gamma, beta = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
+            grad, of_gamma, of_beta = step.backward(grad, y, norm, lift and i == 0, incidence)
+            of_weight = _cut(grad.t() @ z, weight.shape) if wanted[_OF_STAGE * i] else None
+            found = [
+                of_weight,
+                None if bias is None else _of_bias(step, of_beta, norm),
+                None if gamma is None else of_gamma,
+                None if beta is None else of_beta,
+                *found,
+            ]
+            if i > 0 or of_z:
+                grad = _product(grad, _padded(weight, step.padded, z.size(1)))
+        return grad if of_z else None, None, *found
+
+
+def _of_bias(step: _Step, of_beta: Tensor, norm: Tensor) -> Tensor:
+    """The gradient of a bias, which the mean of a batch takes away again."""
+    if step.by_batch:
+        return torch.zeros_like(of_beta)
+    return of_beta * norm[row_loops.SCALE, : step.width]
+
+
+def _padded(weight: Tensor, height: int, width: int) -> Tensor:
+    if weight.shape == (height, width):
+        return weight
+    return F.pad(weight, (0, width - weight.size(1), 0, height - weight.size(0)))
+
+
+def _cut(padded: Tensor, shape: torch.Size) -> Tensor:
+    return padded if padded.shape == shape else padded[: shape[0], : shape[1]]
+
+
+def _product(grad: Tensor, weight: Tensor) -> Tensor:
+    """The product of both, which takes the place of the first if that is large."""
+    if grad.size(0) <= _ROWS_AT_ONCE or weight.size(0) != weight.size(1):
+        return grad @ weight
+    for part in grad.split(_ROWS_AT_ONCE):
+        part.copy_(part @ weight)
+    return grad
 
 
 def _sums(y: Tensor, threads: int) -> Tensor:
-    return y.new_zeros(threads, 2 * y.size(1), dtype=torch.double)
+    return y.new_empty(threads, 2 * y.size(1), dtype=torch.double)
 
 
-def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
-    """The gradients of rows, bias, gamma and beta, as functions of them."""
-    y, bias, gamma, beta, running_mean, running_var = ctx.saved_tensors
-    inputs, setting, incidence = (y, bias, gamma, beta), ctx.setting, ctx.setting.incidence
-    out = incidence.endpoints.row_sum(y) if setting.lift else y
-    out = out[:, : setting.width]
-    out = out if bias is None else out + bias
-    if setting.eps is not None:
-        count = RowCount(incidence.weight, incidence.num_messages)
-        out = weighted_batch_norm(
-            out, running_mean, running_var, gamma, beta, setting.by_batch, 0.0, setting.eps,
-            count=count,
-        )  # fmt: skip
-    out = out.relu() if setting.relu else out
-    out = incidence.sum_opposite(out) if setting.reduce else out
-    out = F.pad(out, (0, y.size(1) - setting.width))
-    wanted = [i for i in range(4) if ctx.needs_input_grad[i]]
-    found = torch.autograd.grad(out, [inputs[i] for i in wanted], grad, create_graph=True)
-    gradients: list[Tensor | None] = [None] * 4
+def _differentiable_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    """The gradients of rows and parameters, as functions of them."""
+    incidence, lift, steps = ctx.network
+    saved = ctx.saved_tensors
+    z, of_steps = saved[0], saved[3 * len(steps) :]
+    parameters, running = of_steps[: _OF_STAGE * len(steps)], of_steps[_OF_STAGE * len(steps) :]
+    count = RowCount(incidence.weight, incidence.num_messages)
+    out = z
+    for i, step in enumerate(steps):
+        weight, bias, gamma, beta = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
+        out = F.linear(out, weight)
+        out = incidence.endpoints.row_sum(out) if lift and i == 0 else out
+        out = out if bias is None else out + bias
+        if step.eps >= 0:
+            mean, var = running[2 * i : 2 * i + 2]
+            out = weighted_batch_norm(
+                out, mean, var, gamma, beta, step.by_batch, 0.0, step.eps, count=count
+            )
+        out = out.relu() if step.relu else out
+    out = incidence.sum_opposite(out)
+    inputs = (z, None, *parameters)
+    wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
+    found = torch.autograd.grad(
+        out, [inputs[i] for i in wanted], grad[:, : out.size(1)], create_graph=True
+    )
+    gradients: list[Tensor | None] = [None] * len(inputs)
     for i, gradient in zip(wanted, found, strict=True):
         gradients[i] = gradient
-    return gradients
+    return tuple(gradients)

@@ -103,11 +103,10 @@ class NCGNNConv(MessagePassing):
         """
         incidence = _incidence(edge_index, x.size(0), triangle_index)
         if self._sums_neighbours(edge_index, incidence):
-            out = incidence.neighbours.row_sum(x)
+            out = incidence.neighbours.sum_with_self(x, 1 + self.eps)
         else:
             # propagate_type: (x: Tensor)
-            out = self.propagate(edge_index, x=x)
-        out = out + (1 + self.eps) * x
+            out = torch.addcmul(self.propagate(edge_index, x=x), 1 + self.eps, x)
         return self.nn(_add(out, communicate(self.nn_communicate, x, incidence)))
 
     def message(self, x_j: Tensor) -> Tensor:
@@ -230,7 +229,7 @@ class NCGNNEConv(NCGNNConv):
             edge_attr, edge_mean = self.lin(edge_attr), self.lin(edge_mean)
         # propagate_type: (x: Tensor, edge_attr: Tensor)
         out = self.propagate(edge_index, x=x, edge_attr=edge_attr)
-        out = out + (1 + self.eps) * x
+        out = torch.addcmul(out, 1 + self.eps, x)
         return self.nn(_add(out, communicate(self.nn_communicate, x, incidence, edge_mean)))
 
     def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]

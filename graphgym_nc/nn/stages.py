@@ -11,11 +11,19 @@ _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
 
 class Stage(NamedTuple):
-    """A Linear layer and what follows it."""
+    """A Linear layer and what follows it.
 
-    linear: torch.nn.Linear
-    norm: torch.nn.BatchNorm1d | None
-    relu: bool
+    Attributes:
+        weight: The weight of the Linear layer.
+        bias: Its bias.
+        norm: The BatchNorm after it.
+        relu: Whether a ReLU comes last.
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+    norm: torch.nn.BatchNorm1d | None = None
+    relu: bool = False
 
     @property
     def is_linear(self) -> bool:
@@ -24,17 +32,34 @@ class Stage(NamedTuple):
 
     @property
     def width(self) -> int:
-        return self.linear.weight.size(0)
+        return self.weight.size(0)
+
+    @property
+    def parameters(self) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+        """Weight and bias of the Linear layer, then of BatchNorm."""
+        of_norm = (None, None) if self.norm is None else (self.norm.weight, self.norm.bias)
+        return self.weight, self.bias, *of_norm
 
     def fits(self, width: int) -> bool:
-        """Whether it takes rows of a width, and is in float32 throughout."""
-        norm_fits = self.norm is None or self.norm.num_features == self.width
-        tensors: list[Tensor | None] = [self.linear.weight, self.linear.bias]
+        """Whether kernels can run it on rows of a width: in float32 throughout, with
+        running statistics that lie side by side.
+        """
+        tensors: list[Tensor | None] = [*self.parameters]
         if self.norm is not None:
-            tensors += self.norm.weight, self.norm.bias
-            tensors += self.norm.running_mean, self.norm.running_var
+            running = self.norm.running_mean, self.norm.running_var
+            tensors += running
+            if self.norm.num_features != self.width:
+                return False
+            if any(tensor is not None and not tensor.is_contiguous() for tensor in running):
+                return False
         exact = all(tensor is None or tensor.dtype == torch.float32 for tensor in tensors)
-        return norm_fits and exact and self.linear.weight.size(1) == width
+        return exact and self.weight.size(1) == width
+
+
+def all_fit(stages: Sequence[Stage], width: int) -> bool:
+    """Whether kernels can run all stages, one after the other."""
+    widths = [width, *(stage.width for stage in stages)]
+    return all(stage.fits(width) for stage, width in zip(stages, widths, strict=False))
 
 
 def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
@@ -44,7 +69,7 @@ def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
     stages: list[Stage] = []
     for layer in layers:
         if is_plain_linear(layer):
-            stages.append(Stage(cast(torch.nn.Linear, layer), None, False))
+            stages.append(Stage(cast(Tensor, layer.weight), cast(Tensor | None, layer.bias)))
         elif not stages or not is_plain(layer):
             return None
         elif type(layer) is torch.nn.BatchNorm1d and stages[-1].is_linear:

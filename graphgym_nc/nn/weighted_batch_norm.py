@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function_unary
 
+from graphgym_nc.autograd import call
+
 _ROWS_AT_ONCE = 1 << 13
 
 
@@ -64,7 +66,7 @@ def weighted_batch_norm(  # noqa: PLR0913
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
         share = count.weight.to(x.dtype) / count.total
         gamma, beta = (t if t is None else t.to(x.dtype) for t in (weight, bias))
-        out, mean, var = _Normalize.apply(x, gamma, beta, share, eps)
+        out, mean, var = call(_Normalize, x, gamma, beta, share, eps)
         track(running_mean, running_var, mean, var, count.total, momentum)
     return out.to(dtype)
 
@@ -180,16 +182,17 @@ class _Normalize(torch.autograd.Function):
             return *_differentiable_gradients(ctx, grad), None, None
 
         gamma = torch.ones_like(mean) if weight is None else weight
-        grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
-            grad, x, gamma, mean, var, None, None, False, ctx.eps, [True, True, True]
+        _, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
+            grad, x, gamma, mean, var, None, None, False, ctx.eps, [False, True, True]
         )
         inv_std = (var + ctx.eps).rsqrt_()
         scale = gamma * inv_std
         slope = grad_weight * scale * inv_std
         intercept = torch.addcmul(grad_bias * scale, mean, slope, value=-1)
-        for part_grad, part, part_share in _parts(grad_x, x, share):
-            through_statistics = torch.addcmul(intercept, part, slope)
-            part_grad.addcmul_(through_statistics, part_share[:, None], value=-1)
+        grad_x = torch.empty_like(x)
+        for part_out, part_grad, part, part_share in _parts(grad_x, grad, x, share):
+            through_statistics = torch.addcmul(intercept, part, slope).mul_(part_share[:, None])
+            torch.mul(part_grad, scale, out=part_out).sub_(through_statistics)
         return (
             grad_x,
             None if weight is None else grad_weight,

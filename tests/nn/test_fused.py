@@ -9,7 +9,7 @@ from torch_geometric.nn import Linear as PygLinear
 
 from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
-from graphgym_nc.nn.fused import communicate_fused
+from graphgym_nc.nn.fused import _ROWS_AT_ONCE, _product, communicate_fused
 from graphgym_nc.nn.stages import as_stages, flatten
 from tests.kernels.test_triangles import cliques
 from tests.nn.test_nc_conv import Hooked, paper_mlp, state
@@ -150,9 +150,70 @@ def test_parameters_of_all_kinds():
     mlp2[1].eps = 1  # not a float
     for module, name in ((mlp2[0], 'bias'), (mlp2[1], 'weight'), (mlp2[1], 'bias')):
         setattr(module, name, strided(getattr(module, name)))
-    mlp2[1].running_var = torch.ones(1).expand(D).clone()[:, None].expand(D, 2)[:, 0]
     conv = NCGNNConv(Sequential(Linear(D, 5)), mlp2)
     assert_fused_equals_naive(conv, dense_graph(12, 0.8), 12)
+
+
+def test_running_statistics_that_are_no_vector_in_memory():
+    torch.manual_seed(0)
+    mlp2 = paper_mlp()
+    mlp2[1].running_var = torch.ones(D, 2)[:, 0]
+    conv = NCGNNConv(Sequential(Linear(D, 5)), mlp2)
+    assert_fused_equals_naive(conv, dense_graph(12, 0.8), 12)
+
+
+@pytest.mark.parametrize('wanted', ['x', 'nn_communicate.0.weight', 'nn_communicate.4.bias'])
+@pytest.mark.parametrize('all_but', [False, True])
+def test_gradients_that_nobody_wants(wanted, all_but):
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(12, 0.8), torch.randn(12, D, requires_grad=True)
+    conv = NCGNNConv(Sequential(), paper_mlp(), train_eps=False)
+    inputs = {'x': x, **dict(conv.named_parameters())}
+    expected = torch.autograd.grad(conv(x, edge_index).square().sum(), inputs.values())
+    expected = dict(zip(inputs, expected, strict=True))
+    for name, tensor in inputs.items():
+        tensor.requires_grad_((name == wanted) != all_but)
+    conv(x, edge_index).square().sum().backward()
+    for name, tensor in inputs.items():
+        if tensor.requires_grad:
+            torch.testing.assert_close(tensor.grad, expected[name])
+        else:
+            assert tensor.grad is None
+
+
+def test_second_backward_pass_through_the_same_graph():
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(120, 0.7), torch.randn(120, 16, requires_grad=True)
+    conv = NCGNNConv(Sequential(), paper_mlp(16, 16))
+    out = conv(x, edge_index).square().sum()
+    wanted = [x, *conv.parameters()]
+    first = torch.autograd.grad(out, wanted, retain_graph=True)
+    for a, b in zip(first, torch.autograd.grad(out, wanted), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize('shape', [(8, 8), (8, 16)])
+@pytest.mark.parametrize('rows', [5, _ROWS_AT_ONCE, _ROWS_AT_ONCE + 1, 3 * _ROWS_AT_ONCE])
+def test_product(rows, shape):
+    left, right = torch.randn(rows, shape[0]), torch.randn(shape)
+    expected = left.double() @ right.double()
+    torch.testing.assert_close(_product(left, right).double(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_running_statistics_tell_that_they_have_changed():
+    conv = NCGNNConv(Sequential(), paper_mlp())
+    norm = conv.nn_communicate[1]
+    before = norm.running_mean._version, norm.running_var._version
+    conv(torch.randn(12, D), dense_graph(12))
+    assert norm.running_mean._version > before[0]
+    assert norm.running_var._version > before[1]
+
+
+def test_training_mode_of_a_network_made_for_inference():
+    with torch.inference_mode():
+        conv = NCGNNConv(Sequential(), paper_mlp())
+        conv(torch.randn(12, D), dense_graph(12))
+    assert conv.nn_communicate[1].num_batches_tracked == 1
 
 
 def test_weights_of_another_type_go_to_torch():

@@ -192,7 +192,7 @@ def test_without_triangles_it_is_gin():
         conv = ours(nn, paper_mlp(), eps=0.2)
         gin.load_state_dict(conv.state_dict(), strict=False)
         before = copy.deepcopy(conv.nn_communicate.state_dict())
-        assert torch.equal(conv(*args), gin(*args))
+        torch.testing.assert_close(conv(*args), gin(*args))
         # Unused parameters still get a (zero) gradient, as DDP demands.
         conv(*args).sum().backward()
         assert all(torch.equal(p.grad, 0 * p) for p in conv.nn_communicate.parameters())
@@ -258,6 +258,24 @@ def test_gradcheck(train_eps):
     inputs = (x, edge_attr, *conv.parameters())
     assert torch.autograd.gradcheck(function, inputs)
     assert torch.autograd.gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize('name', ['paper', 'plain'])
+def test_transforms_of_torch(name):
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(12, 0.8), torch.randn(12, D)
+    conv = NCGNNConv(Sequential(Linear(D, D)), NETWORKS[name]()).eval()
+
+    def loss(x, parameters):
+        return torch.func.functional_call(conv, parameters, (x, edge_index)).square().sum()
+
+    parameters = dict(conv.named_parameters())
+    found = torch.func.grad(loss, argnums=(0, 1))(x, parameters)
+    x.requires_grad_()
+    loss(x, parameters).backward()
+    torch.testing.assert_close(found[0], x.grad, rtol=1e-4, atol=1e-4)
+    for key, parameter in parameters.items():
+        torch.testing.assert_close(found[1][key], parameter.grad, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(('dtype', 'tolerance'), [(torch.float32, 1e-5), (torch.bfloat16, 3e-2)])

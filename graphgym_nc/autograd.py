@@ -1,0 +1,21 @@
+"""How functions with a gradient of their own are called."""
+
+from typing import Any
+
+import torch
+from torch.autograd import Function
+
+
+def call(function: type[Function], *args: Any) -> Any:
+    """Does what :meth:`torch.autograd.Function.apply` does. That looks at the signature
+    of a function with a :obj:`setup_context` at every call, for which small batches have
+    no time.
+    """
+    if torch.compiler.is_compiling() or is_transformed():
+        return function.apply(*args)
+    return super(Function, function).apply(*args)  # type: ignore[misc]
+
+
+def is_transformed() -> bool:
+    """Whether a transform of :obj:`torch.func` is at work."""
+    return torch._C._are_functorch_transforms_active()
