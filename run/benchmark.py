@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 
 import graphgym_nc  # noqa: F401
+from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
 from graphgym_nc.benchmark.plot import plot_ratios, plot_scaling, plot_shares
@@ -37,6 +38,8 @@ _STEP_CONFIGS = ('gin_cluster_4l_100k', 'nc_cluster_4l_100k')
 
 def main() -> None:
     args = parse_args()
+    if args.allocator == 'kept':
+        keep_freed_memory()
     torch.set_num_threads(args.threads)
     print(
         f'{platform.processor() or platform.machine()}, {args.threads} thread(s), torch '
@@ -66,6 +69,12 @@ def parse_args() -> argparse.Namespace:
         help=f'of layer, memory, triangles: {", ".join(WORKLOADS)} (default: all)',
     )
     add('--threads', type=int, default=torch.get_num_threads())
+    add(
+        '--allocator',
+        choices=('kept', 'default'),
+        default='kept',
+        help="freed memory: kept, as in run/main.py (default), or as is the C library's default",
+    )
     add('--repeat', type=int, default=11, help='how often to measure (default: %(default)s)')
     add('--dir', type=Path, default=Path('datasets'), help='data sets (default: %(default)s)')
     add('--most', type=float, default=1e8, help='messages, for scaling (default: %(default)g)')

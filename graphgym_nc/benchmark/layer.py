@@ -93,7 +93,7 @@ def _run_on_torch(conv: torch.nn.Module, x: Tensor, *args: Any) -> None:
 def measure_layer(workload: Workload, repeat: int) -> dict[str, Any]:
     """Times all layers on a workload, as multiples of GIN's time."""
     contestants = Contestants.of(workload)
-    times = seconds(contestants.functions, repeat, workload.name)
+    times = seconds(contestants.functions, repeat, workload.name, least=2.0)
     gin = times['GINConv']
     return {
         'workload': workload.name,

@@ -12,22 +12,30 @@ from tqdm import tqdm
 Function = Callable[[], object]
 
 
-def seconds(functions: Mapping[str, Function], repeat: int, what: str = '') -> dict[str, float]:
+def seconds(
+    functions: Mapping[str, Function], repeat: int, what: str = '', least: float = 0.0
+) -> dict[str, float]:
     """The median time of functions that are called in turn, so that whatever else
     the machine does, it does to all of them.
 
     Args:
         functions: The functions, by name.
-        repeat: How often to call each, after once to warm up.
+        repeat: How often to call each, at least, after once to warm up.
         what: What to show beside the progress bar.
+        least: For how many seconds to go on, at least.
     """
     times: dict[str, list[float]] = {name: [] for name in functions}
-    for i in tqdm(range(repeat + 1), what, leave=False, disable=None):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            if i > 0:
+    for function in functions.values():
+        function()
+    begin, rounds = time.perf_counter(), 0
+    with tqdm(total=repeat, desc=what, leave=False, disable=None) as bar:
+        while rounds < repeat or time.perf_counter() - begin < least:
+            for name, function in functions.items():
+                start = time.perf_counter()
+                function()
                 times[name].append(time.perf_counter() - start)
+            rounds += 1
+            bar.update(rounds <= repeat)
     return {name: float(np.median(values)) for name, values in times.items()}
 
 

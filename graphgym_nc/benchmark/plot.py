@@ -18,7 +18,7 @@ def plot_ratios(rows: Rows, what: str, path: Path) -> None:
     skipped = {'workload', 'graphs', 'messages', f'GINConv {"ms" if what == "time" else "MB"}'}
     names = [name for name in rows[0] if name not in skipped]
     names += [n for row in rows for n in row if n not in skipped and n not in names]
-    figure, axis = plt.subplots(figsize=(1.6 + 1.3 * len(rows), 4.2), layout='constrained')
+    figure, axis = plt.subplots(figsize=(max(6, 1.6 + 1.3 * len(rows)), 4.2), layout='constrained')
     width = 0.8 / len(names)
     for i, name in enumerate(dict.fromkeys(names)):
         values = [row.get(name, np.nan) for row in rows]

@@ -135,8 +135,8 @@ def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
     begin, end = share(rowptr)
     for v in range(begin, end):
         here, row, messages = a[v], out[v], np.float32(0)
-        row[:] = 0
-        others[:] = 0
+        for j in range(row.size):
+            row[j], others[j] = 0, 0
         for i in range(rowptr[v], rowptr[v + 1]):
             e = col[i]
             there, g = a[ends[2 * e] + ends[2 * e + 1] - v], grad[e]

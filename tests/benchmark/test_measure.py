@@ -12,6 +12,12 @@ def test_functions_are_called_in_turn():
     assert min(times.values()) > 0
 
 
+def test_quick_functions_are_called_more_often():
+    calls = []
+    seconds({'a': lambda: calls.append('a')}, repeat=1, least=0.01)
+    assert len(calls) > 3
+
+
 def test_peak_bytes_by_hand():
     size = 1 << 20
 
