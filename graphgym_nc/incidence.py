@@ -76,6 +76,8 @@ class Incidence:
         """Adds to :meth:`row_sum` of a square matrix :obj:`src` itself, times a
         :obj:`factor` of one element.
         """
+        if not (src.requires_grad or factor.requires_grad) or not torch.is_grad_enabled():
+            return torch.addcmul(_row_sum(src, self.rowptr, self.col), factor, src)
         parts = self.rowptr, self.col, self.rowptr_t, self.col_t
         return cast(Tensor, call(_SumWithSelf, src, factor, *parts))
 

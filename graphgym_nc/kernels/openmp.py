@@ -142,8 +142,8 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
     words: list[int] = []
     for i, value in enumerate(args):
         if isinstance(value, Tensor):
-            if not (value.is_cpu and value.is_contiguous()):
-                raise ValueError(f'argument {i} is not contiguous on the CPU')
+            if not (value.is_cpu and value.is_contiguous() and 1 <= value.dim() <= 2):
+                raise ValueError(f'argument {i} is no contiguous vector or matrix on the CPU')
             words += value.data_ptr(), *value.shape
             if value.dim() == 1:
                 words.append(1)
@@ -161,7 +161,7 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
 
 def threads_for(work: int, least: int = 1 << 14) -> int:
     """How many threads some work is worth, given what one alone is for."""
-    return max(1, min(torch.get_num_threads(), work // least))
+    return 1 if _runtime is None else max(1, min(torch.get_num_threads(), work // least))
 
 
 @intrinsic

@@ -77,8 +77,9 @@ def _flush(block: Array, total: Array) -> None:
 
 @compiled
 def sum_of_threads(sums: Array) -> Array:
+    """The sum over the threads that there are, which may be fewer than were asked for."""
     total = np.zeros(sums.shape[1])
-    for thread in range(sums.shape[0]):
+    for thread in range(thread_count()):
         for j in range(total.size):
             total[j] += sums[thread, j]
     return total

@@ -51,11 +51,13 @@ from graphgym_nc.kernels.row_loops import (
 @compiled
 def _norm(task: Array, centre: Array) -> Array:
     """How to normalise; each thread finds out for itself, and the first notes it down."""
-    p, total = centre.size, sum_of_threads(doubles(task, 2))
+    p, total = centre.size, np.zeros(0)
     by_batch, eps, number_of_rows = integer(task, 5), number(task, 6), number(task, 7)
     offset, gamma, beta = vector(task, 10), vector(task, 11), vector(task, 12)
     running_mean, running_var = vector(task, 13), vector(task, 14)
     norm = np.zeros((OF_NORM, p), np.float32)
+    if by_batch:
+        total = sum_of_threads(doubles(task, 2))
     for j in range(integer(task, 9)):
         bias = offset[j] if offset.size > 0 else np.float32(0)  # is not in rows yet
         if by_batch:

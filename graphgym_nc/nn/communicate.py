@@ -58,6 +58,11 @@ def communicate(
             f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
             f'{incidence.num_nodes} nodes'
         )
+    if edge_attr is not None and edge_attr.shape != (incidence.num_edges, x.size(1)):
+        raise ValueError(
+            f"'edge_attr' must have shape {[incidence.num_edges, x.size(1)]}, for the edges on "
+            f"triangles and as wide as 'x' (got {list(edge_attr.shape)})"
+        )
     layers = list(flatten(nn))
     kernels_serve = _kernels_serve(x, incidence)
     stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None

@@ -17,17 +17,23 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
-from graphgym_nc.autograd import call
+from graphgym_nc.autograd import aliases, call
 from graphgym_nc.kernels import row_loops, rows
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn.stages import Stage
-from graphgym_nc.nn.weighted_batch_norm import RowCount, next_momentum, weighted_batch_norm
+from graphgym_nc.nn.weighted_batch_norm import (
+    RowCount,
+    next_momentum,
+    running_statistics,
+    weighted_batch_norm,
+)
 from graphgym_nc.triangle_incidence import TriangleIncidence
 
 _PADDED_TO = 8
 _ROWS_AT_ONCE = 1 << 12  # whose product stays in the cache
 
 _OF_STAGE = 4  # parameters: weight, bias, gamma, beta
+_KEPT = 3  # tensors of a stage: what goes into the product and comes out, and how it is normalised
 
 
 def communicate_fused(
@@ -52,8 +58,12 @@ def communicate_fused(
     pull_out = per_node and len(stages) > 1 and stages[-1].is_linear
     before_sum = stages[:-1] if pull_out else stages
     count = RowCount(incidence.weight, incidence.num_messages)
-    network = _Network(incidence, lift, [_Step.of(stage, count) for stage in before_sum])
     parameters = [tensor for stage in before_sum for tensor in stage.parameters]
+    recorded = torch.is_grad_enabled() and any(
+        tensor is not None and tensor.requires_grad for tensor in (z, *parameters)
+    )
+    steps = [_Step.begin(stage, count) for stage in before_sum]
+    network = _Network(incidence, lift, steps, recorded)
     z = cast(Tensor, call(_Communicate, z, network, *parameters))
     width = network.steps[-1].width
     z = z if z.size(1) == width else z[:, :width]
@@ -84,12 +94,12 @@ class _Step(NamedTuple):
     running: tuple[Tensor | None, Tensor | None] = (None, None)
 
     @staticmethod
-    def of(stage: Stage, count: RowCount) -> '_Step':
-        """What a stage does now: in training, that is to count a batch, too."""
+    def begin(stage: Stage, count: RowCount) -> '_Step':
+        """What a stage does now; in training, this counts a batch."""
         norm = stage.norm
         if norm is None:
             return _Step(stage.width, stage.relu)
-        running = norm.running_mean, norm.running_var
+        running = running_statistics(norm)
         by_batch = norm.training or running[0] is None
         momentum = float(next_momentum(norm, count)) if norm.training else 0.0
         return _Step(stage.width, stage.relu, float(norm.eps), by_batch, momentum, running)
@@ -155,11 +165,13 @@ class _Network(NamedTuple):
         lift: Whether rows of the first product are those of nodes, to be added up over
             the ends of every edge.
         steps: What the stages do.
+        recorded: Whether there will be a backward pass.
     """
 
     incidence: TriangleIncidence
     lift: bool
     steps: Sequence[_Step]
+    recorded: bool
 
 
 class _Communicate(torch.autograd.Function):
@@ -167,14 +179,14 @@ class _Communicate(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, network: _Network, *parameters: Tensor | None) -> Tensor:
-        incidence, lift, steps = network
+        incidence, lift, steps, recorded = network
         kept: list[Tensor] = []
         for i, step in enumerate(steps):
             weight, *vectors = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
             assert weight is not None
             y = z @ _padded(weight, step.padded, z.size(1)).t()
             out, norm = step.after_product(y, lift and i == 0, incidence, *vectors)
-            kept += z, y, norm
+            kept += (z, y, norm) if recorded else ()
             z = out
         ctx.network = network
         running = (tensor for step in steps for tensor in step.normalises_by)
@@ -185,14 +197,14 @@ class _Communicate(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # the gradient will itself be differentiated
             return _differentiable_gradients(ctx, grad)
-        incidence, lift, steps = ctx.network
+        incidence, lift, steps, _ = ctx.network
         saved = ctx.saved_tensors
-        kept, parameters = saved[: 3 * len(steps)], saved[3 * len(steps) :]
+        kept, parameters = saved[: _KEPT * len(steps)], saved[_KEPT * len(steps) :]
         of_z, _, *wanted = ctx.needs_input_grad
         found: list[Tensor | None] = []
         grad = incidence.gather_opposite(grad.contiguous())
         for i, step in reversed(list(enumerate(steps))):
-            z, y, norm = kept[3 * i : 3 * i + 3]
+            z, y, norm = kept[_KEPT * i : _KEPT * (i + 1)]
             weight, bias, gamma, beta = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
             grad, of_gamma, of_beta = step.backward(grad, y, norm, lift and i == 0, incidence)
             of_weight = _cut(grad.t() @ z, weight.shape) if wanted[_OF_STAGE * i] else None
@@ -209,7 +221,7 @@ class _Communicate(torch.autograd.Function):
 
 
 def _of_bias(step: _Step, of_beta: Tensor, norm: Tensor) -> Tensor:
-    """The gradient of a bias, which the mean of a batch takes away again."""
+    """The gradient of a bias: none of that of beta, if the mean of a batch takes it away."""
     if step.by_batch:
         return torch.zeros_like(of_beta)
     return of_beta * norm[row_loops.SCALE, : step.width]
@@ -240,9 +252,9 @@ def _sums(y: Tensor, threads: int) -> Tensor:
 
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     """The gradients of rows and parameters, as functions of them."""
-    incidence, lift, steps = ctx.network
-    saved = ctx.saved_tensors
-    z, of_steps = saved[0], saved[3 * len(steps) :]
+    incidence, lift, steps, _ = ctx.network
+    saved = aliases(ctx.saved_tensors)
+    z, of_steps = saved[0], saved[_KEPT * len(steps) :]
     parameters, running = of_steps[: _OF_STAGE * len(steps)], of_steps[_OF_STAGE * len(steps) :]
     count = RowCount(incidence.weight, incidence.num_messages)
     out = z

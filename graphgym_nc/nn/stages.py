@@ -44,16 +44,20 @@ class Stage(NamedTuple):
         """Whether kernels can run it on rows of a width: in float32 throughout, with
         running statistics that lie side by side.
         """
-        tensors: list[Tensor | None] = [*self.parameters]
+        weight, *vectors = self.parameters
         if self.norm is not None:
-            running = self.norm.running_mean, self.norm.running_var
-            tensors += running
-            if self.norm.num_features != self.width:
+            running = [self.norm.running_mean, self.norm.running_var]
+            vectors += running
+            if running != [None, None] and any(
+                v is None or not v.is_contiguous() for v in running
+            ):
                 return False
-            if any(tensor is not None and not tensor.is_contiguous() for tensor in running):
-                return False
-        exact = all(tensor is None or tensor.dtype == torch.float32 for tensor in tensors)
-        return exact and self.weight.size(1) == width
+        shape = weight.shape[:1]
+        return (
+            weight.size(1) == width
+            and weight.dtype == torch.float32
+            and all(v is None or (v.shape == shape and v.dtype == weight.dtype) for v in vectors)
+        )
 
 
 def all_fit(stages: Sequence[Stage], width: int) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function_unary
 
-from graphgym_nc.autograd import call
+from graphgym_nc.autograd import aliases, call
 
 _ROWS_AT_ONCE = 1 << 13
 
@@ -91,11 +91,19 @@ def next_momentum(norm: _BatchNorm, count: RowCount) -> float | Tensor:
     without a look at the host, also for the cumulative average
     (:obj:`momentum=None`).
     """
-    if norm.training and norm.num_batches_tracked is not None and count.total > 0:
+    counts = norm.training and norm.track_running_stats
+    if counts and norm.num_batches_tracked is not None and count.total > 0:
         norm.num_batches_tracked.add_(1)
         if norm.momentum is None:
             return norm.num_batches_tracked.float().reciprocal()
     return 0.0 if norm.momentum is None else norm.momentum
+
+
+def running_statistics(norm: _BatchNorm) -> tuple[Tensor | None, Tensor | None]:
+    """The mean and variance that a BatchNorm moves or normalises by now, if any."""
+    if norm.training and not norm.track_running_stats:
+        return None, None
+    return norm.running_mean, norm.running_var
 
 
 def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
@@ -103,8 +111,7 @@ def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
     momentum = next_momentum(norm, count)
     return weighted_batch_norm(
         x,
-        norm.running_mean,
-        norm.running_var,
+        *running_statistics(norm),
         norm.weight,
         norm.bias,
         norm.training or norm.running_mean is None,
@@ -189,10 +196,10 @@ class _Normalize(torch.autograd.Function):
         scale = gamma * inv_std
         slope = grad_weight * scale * inv_std
         intercept = torch.addcmul(grad_bias * scale, mean, slope, value=-1)
-        grad_x = torch.empty_like(x)
-        for part_out, part_grad, part, part_share in _parts(grad_x, grad, x, share):
-            through_statistics = torch.addcmul(intercept, part, slope).mul_(part_share[:, None])
-            torch.mul(part_grad, scale, out=part_out).sub_(through_statistics)
+        grad_x = grad * scale
+        for part_grad, part, part_share in _parts(grad_x, x, share):
+            through_statistics = torch.addcmul(intercept, part, slope)
+            part_grad.sub_(through_statistics.mul_(part_share[:, None]))
         return (
             grad_x,
             None if weight is None else grad_weight,
@@ -212,13 +219,13 @@ def _parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
 
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
     """The gradients of input, weight and bias, as functions of them."""
-    x, weight, bias, share, _, _ = ctx.saved_tensors
+    saved = aliases(ctx.saved_tensors)
+    x, weight, bias, share = saved[:4]
     centred = x - x.t().mv(share)
     variance = centred.square().t().mv(share)
     out = _affine(centred * (variance + ctx.eps).rsqrt(), weight, bias)
     wanted = [i for i in range(3) if ctx.needs_input_grad[i]]
-    inputs = [ctx.saved_tensors[i] for i in wanted]
-    found = torch.autograd.grad(out, inputs, grad, create_graph=True)
+    found = torch.autograd.grad(out, [saved[i] for i in wanted], grad, create_graph=True)
     gradients: list[Tensor | None] = [None, None, None]
     for i, gradient in zip(wanted, found, strict=True):
         gradients[i] = gradient

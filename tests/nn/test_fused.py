@@ -1,5 +1,8 @@
 import copy
 import dataclasses
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -8,6 +11,7 @@ from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 from torch_geometric.nn import Linear as PygLinear
 
 from graphgym_nc import TriangleIncidence, kernels
+from graphgym_nc.benchmark.measure import peak_bytes
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.nn.fused import _ROWS_AT_ONCE, _product, communicate_fused
 from graphgym_nc.nn.stages import as_stages, flatten
@@ -235,6 +239,68 @@ def test_statistics_that_change_before_the_backward_pass():
         torch.autograd.grad(out, x, create_graph=True)
 
 
+def test_statistics_that_are_no_longer_tracked():
+    conv, x, edge_index = NCGNNConv(Sequential(), paper_mlp()), torch.randn(12, D), dense_graph(12)
+    norm = conv.nn_communicate[1]
+    norm.track_running_stats = False
+    for kernel in ('numba', 'torch'):
+        with kernels.use(kernel):
+            conv(x, edge_index)
+        assert norm.num_batches_tracked == 0
+        assert norm.running_mean.eq(0).all()
+
+
+@pytest.mark.parametrize('kernel', ['numba', 'torch'])
+def test_gradient_of_a_gradient_with_shared_parameters(kernel):
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(12, 0.8), torch.randn(12, D, requires_grad=True)
+    linear, norm = Linear(D, D), BatchNorm1d(D)
+    conv = NCGNNConv(Sequential(), Sequential(linear, norm, ReLU(), linear, norm, ReLU()))
+    inputs = [x, linear.weight, norm.weight, norm.bias]
+    with kernels.use(kernel):
+        once, again = (
+            torch.autograd.grad(
+                conv(conv(x, edge_index), edge_index).square().sum(), inputs, create_graph=create
+            )
+            for create in (False, True)
+        )
+    for a, b in zip(once, again, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-3 * float(a.norm()))
+
+
+def test_fewer_threads_than_asked_for():
+    script = """
+import torch
+from torch.nn import Linear, BatchNorm1d, ReLU, Sequential
+from graphgym_nc import kernels
+from graphgym_nc.nn import NCGNNConv
+
+torch.set_num_threads(2)
+torch.manual_seed(0)
+edge_index, x = torch.combinations(torch.arange(100)).t(), torch.randn(100, 16)
+conv = NCGNNConv(Sequential(), Sequential(Linear(16, 16), BatchNorm1d(16), ReLU()))
+for _ in range(20):
+    garbage = torch.full((1 << 16,), torch.nan)
+    del garbage
+    found = conv(x, edge_index)
+with kernels.use('torch'):
+    torch.testing.assert_close(found, conv(x, edge_index), rtol=1e-3, atol=1e-3)
+"""
+    for limit in ({'OMP_THREAD_LIMIT': '1'}, {'OMP_DYNAMIC': 'true'}):
+        subprocess.run([sys.executable, '-c', script], check=True, env={**os.environ, **limit})
+
+
+def test_memory_without_a_backward_pass_does_not_grow_with_depth():
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(100, 0.5), torch.randn(100, 24)
+    incidence = TriangleIncidence.build(edge_index, 100)
+    layers = [module for _ in range(6) for module in (Linear(24, 24), ReLU())]
+    stages = as_stages(layers)
+    with torch.no_grad():
+        peak = peak_bytes(lambda: communicate_fused(stages, x, incidence))
+    assert peak < 3.5 * incidence.num_edges * 24 * 4
+
+
 def test_padding_without_deviation():
     conv = NCGNNConv(
         Sequential(), Sequential(Linear(D, 10), BatchNorm1d(10, eps=0.0), Linear(10, D))
@@ -333,8 +399,9 @@ def test_stages_that_kernels_would_misread():
     (stage,) = as_stages([Linear(D, D), BatchNorm1d(1)])
     assert not stage.fits(D)
     (stage,) = as_stages([Linear(D, D), BatchNorm1d(D)])
-    stage.norm.running_var = torch.ones(D, 2)[:, 0]
-    assert not stage.fits(D)
+    for running_var in (torch.ones(D, 2)[:, 0], torch.ones(D + 1), None):
+        stage.norm.running_var = running_var
+        assert not stage.fits(D)
 
 
 def test_keeps_two_rows_for_every_edge():

@@ -11,7 +11,7 @@ from torch_geometric.nn import BatchNorm as PygBatchNorm
 from torch_geometric.nn import Linear as PygLinear
 from torch_geometric.utils import to_torch_coo_tensor
 
-from graphgym_nc import TriangleIncidence, find_triangles
+from graphgym_nc import TriangleIncidence, find_triangles, kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.nn.communicate import communicate
 from tests.reference import dense_graph, graphs, naive_conv
@@ -276,6 +276,33 @@ def test_transforms_of_torch(name):
     torch.testing.assert_close(found[0], x.grad, rtol=1e-4, atol=1e-4)
     for key, parameter in parameters.items():
         torch.testing.assert_close(found[1][key], parameter.grad, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.filterwarnings('ignore:There is a performance drop')
+@pytest.mark.parametrize('training', [False, True])
+def test_many_gradients_at_once(training):
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(12, 0.8), torch.randn(12, D, requires_grad=True)
+    conv = NCGNNConv(Sequential(Linear(D, 1)), paper_mlp()).train(training)
+    with kernels.use('torch'):
+        out = conv(x, edge_index).flatten()
+        (found,) = torch.autograd.grad(
+            out, x, torch.eye(12), is_grads_batched=True, retain_graph=True
+        )
+        if not training:
+            jacobian = torch.func.jacrev(lambda x: conv(x, edge_index).flatten())(x)
+            torch.testing.assert_close(jacobian, found, rtol=1e-4, atol=1e-4)
+    for i in range(12):
+        (expected,) = torch.autograd.grad(out[i], x, retain_graph=True)
+        torch.testing.assert_close(found[i], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_edge_features_of_another_width_are_refused():
+    incidence = TriangleIncidence.build(dense_graph(12), 12)
+    with pytest.raises(ValueError, match="'edge_attr' must have shape"):
+        communicate(
+            Linear(1, D), torch.randn(12, 1), incidence, torch.randn(incidence.num_edges, D)
+        )
 
 
 @pytest.mark.parametrize(('dtype', 'tolerance'), [(torch.float32, 1e-5), (torch.bfloat16, 3e-2)])
