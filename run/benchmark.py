@@ -33,7 +33,7 @@ from graphgym_nc.report import markdown
 
 Rows = list[dict[str, Any]]
 
-_STEP_CONFIGS = ('gin_cluster_4l_100k', 'nc_cluster_4l_100k')
+_STEP_CONFIGS = ('cluster_4l_100k', 'pattern_4l_100k')
 
 
 def main() -> None:
@@ -109,9 +109,12 @@ def step(args: argparse.Namespace) -> Rows:
         'nc.sbm_graphs', '[512,32,32]', 'optim.max_epoch', '3', 'train.eval_period', '3',
         'dataset.dir', str(args.dir), 'print', 'file', 'num_threads', str(args.threads),
     ]  # fmt: skip
-    rows = [measure_run(configs / f'{name}.yaml', options) for name in _STEP_CONFIGS]
-    for row in rows:
-        row['as a multiple'] = row['ms per step'] / rows[0]['ms per step']
+    rows: Rows = []
+    for name in _STEP_CONFIGS:
+        pair = [measure_run(configs / f'{model}_{name}.yaml', options) for model in ('gin', 'nc')]
+        for row in pair:
+            row['as a multiple'] = row['ms per step'] / pair[0]['ms per step']
+        rows += pair
     plot_shares(rows, PARTS, args.out / 'step.png')
     return rows
 
