@@ -166,7 +166,7 @@ def _load(folder: Path, name: str) -> PaperRun:
         read_record(runs[0]),
         experiment,
         model,
-        _options(config),
+        _options(config, experiment),
         result,
         train,
     )
@@ -184,11 +184,15 @@ def _model(config: dict[str, Any]) -> str:
     return CYCLES.replace('GIN', _MODELS[layer]) if cycles else _MODELS[layer]
 
 
-def _options(config: dict[str, Any]) -> str:
-    scale = config['nc'].get('communicate_scale', 1.0)
-    return (
-        '' if scale == 1 or _model(config).startswith('GIN') else f'nc.communicate_scale {scale:g}'
-    )
+def _options(config: dict[str, Any], paper: Experiment) -> str:
+    given = {
+        'optim.scheduler': (config['optim']['scheduler'], paper.scheduler),
+        'optim.base_lr': (config['optim']['base_lr'], paper.rate),
+        'train.batch_size': (config['train']['batch_size'], paper.batch_size),
+    }
+    if not _model(config).startswith('GIN'):
+        given['nc.communicate_scale'] = (config['nc'].get('communicate_scale', 1.0), 1.0)
+    return ', '.join(f'{key} {ours}' for key, (ours, theirs) in given.items() if ours != theirs)
 
 
 def _experiment(config: dict[str, Any], params: int) -> Experiment:

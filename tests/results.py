@@ -32,6 +32,7 @@ def write_paper_run(folder, values, runs=1, epochs=3, record=None, **keys):
         'gnn': {'layer_type': 'ncgnnconv', 'layers_mp': 4, 'dim_inner': 70},
         'nc': {'sbm_graphs': [], 'counting_graphs': 5000, 'communicate_scale': 1.0},
         'train': {'batch_size': 32},
+        'optim': {'base_lr': 0.001, 'scheduler': 'step'},
     }
     for key, value in keys.items():
         group, _, name = key.partition('__')

@@ -104,6 +104,16 @@ def test_models_and_options(tmp_path):
     assert [run.options for run in runs] == ['', '', 'nc.communicate_scale 0.1']
 
 
+def test_another_schedule_is_named(tmp_path):
+    write_paper_run(
+        tmp_path / 'a', [0.5], runs=4, epochs=100, optim__scheduler='one_cycle',
+        optim__base_lr=0.005, train__batch_size=64,
+    )  # fmt: skip
+    assert only(tmp_path).options == (
+        'optim.scheduler one_cycle, optim.base_lr 0.005, train.batch_size 64'
+    )
+
+
 def test_grids_and_folders_of_any_name(tmp_path):
     write_paper_run(tmp_path / 'nc_x_grid_y' / 'nc_x-l=4', [0.5])
     write_paper_run(tmp_path / 'anything', [0.5])

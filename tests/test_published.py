@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import yaml
+
 from graphgym_nc.published import COSTS, EXPERIMENTS, RELATIVE_TIME, STATISTICS
 
 
@@ -10,6 +14,22 @@ def test_every_experiment_has_our_models_and_data():
         assert graphs in (None, experiment.graphs)
     assert RELATIVE_TIME.keys() <= STATISTICS.keys()
     assert {name for name, _ in COSTS} <= {experiment.name for experiment in EXPERIMENTS}
+
+
+def test_configurations_train_as_the_paper_does():
+    checked = set()
+    for path in sorted((Path(__file__).parents[1] / 'configs').glob('*.yaml')):
+        config = yaml.safe_load(path.read_text())
+        name = config['dataset'].get('name', '').replace('ogbg_', 'ogbg-')
+        for paper in EXPERIMENTS:
+            layers = config['gnn']['layers_mp']
+            if paper.dataset != name or paper.layers not in (None, layers):
+                continue
+            assert config['optim']['base_lr'] == paper.rate, path
+            assert config['optim']['scheduler'] == paper.scheduler, path
+            assert config['train']['batch_size'] == paper.batch_size, path
+            checked.add(paper.name)
+    assert checked == {paper.name for paper in EXPERIMENTS}
 
 
 def test_margins_that_the_text_prints():
