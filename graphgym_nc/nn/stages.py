@@ -46,17 +46,18 @@ class Stage(NamedTuple):
         """
         weight, *vectors = self.parameters
         if self.norm is not None:
-            running = [self.norm.running_mean, self.norm.running_var]
-            vectors += running
-            if running != [None, None] and any(
-                v is None or not v.is_contiguous() for v in running
-            ):
+            mean, var = self.norm.running_mean, self.norm.running_var
+            vectors += mean, var
+            if mean is None or var is None:
+                if mean is not var:
+                    return False
+            elif not (mean.is_contiguous() and var.is_contiguous()):
                 return False
-        shape = weight.shape[:1]
+        shape, exact = weight.shape[:1], torch.float32
         return (
             weight.size(1) == width
-            and weight.dtype == torch.float32
-            and all(v is None or (v.shape == shape and v.dtype == weight.dtype) for v in vectors)
+            and weight.dtype == exact
+            and all(v is None or (v.dtype == exact and v.shape == shape) for v in vectors)
         )
 
 
