@@ -144,7 +144,10 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
         if isinstance(value, Tensor):
             if not (value.is_cpu and value.is_contiguous() and 1 <= value.dim() <= 2):
                 raise ValueError(f'argument {i} is no contiguous vector or matrix on the CPU')
-            words += value.data_ptr(), *value.shape
+            pointer = value.data_ptr()
+            if pointer == 0 and value.numel() > 0:  # a FakeTensor
+                raise ValueError(f'argument {i} has no data')
+            words += pointer, *value.shape
             if value.dim() == 1:
                 words.append(1)
         elif isinstance(value, float):
