@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields
 from typing import Any, cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from graphgym_nc.autograd import call
@@ -72,14 +71,14 @@ class Incidence:
             return _row_sum(src, self.rowptr, self.col)
         return cast(Tensor, call(_RowSum, src, self.rowptr, self.col, self.rowptr_t, self.col_t))
 
-    def sum_with_self(self, src: Tensor, factor: Tensor) -> Tensor:
-        """Adds to :meth:`row_sum` of a square matrix :obj:`src` itself, times a
-        :obj:`factor` of one element.
+    def sum_with_self(self, src: Tensor, eps: Tensor) -> Tensor:
+        r"""Adds to :meth:`row_sum` of a square matrix :obj:`src` itself, times
+        :math:`1 + \epsilon`, which has one element.
         """
-        if not (src.requires_grad or factor.requires_grad) or not torch.is_grad_enabled():
-            return torch.addcmul(_row_sum(src, self.rowptr, self.col), factor, src)
+        if not (src.requires_grad or eps.requires_grad) or not torch.is_grad_enabled():
+            return torch.addcmul(_row_sum(src, self.rowptr, self.col), 1 + eps, src)
         parts = self.rowptr, self.col, self.rowptr_t, self.col_t
-        return cast(Tensor, call(_SumWithSelf, src, factor, *parts))
+        return cast(Tensor, call(_SumWithSelf, src, eps, *parts))
 
     def to(self, device: Any, non_blocking: bool = False) -> 'Incidence':
         """Moves the matrix to a device."""
@@ -118,7 +117,11 @@ class Twins:
 def _row_sum(src: Tensor, rowptr: Tensor, col: Tensor) -> Tensor:
     if col.numel() == 0:
         return src.new_zeros(rowptr.numel() - 1, src.size(1))
-    return F.embedding_bag(col, src, rowptr, mode='sum', include_last_offset=True)
+    # What `F.embedding_bag` calls, after looking at all that it might have been given.
+    return torch.embedding_bag(
+        src, col, rowptr, scale_grad_by_freq=False, mode=0, sparse=False,
+        per_sample_weights=None, include_last_offset=True,
+    )[0]  # fmt: skip
 
 
 class _RowSum(torch.autograd.Function):
@@ -149,9 +152,9 @@ class _SumWithSelf(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        src: Tensor, factor: Tensor, rowptr: Tensor, col: Tensor, rowptr_t: Tensor, col_t: Tensor
+        src: Tensor, eps: Tensor, rowptr: Tensor, col: Tensor, rowptr_t: Tensor, col_t: Tensor
     ) -> Tensor:
-        return torch.addcmul(_row_sum(src.detach(), rowptr, col), factor, src)
+        return torch.addcmul(_row_sum(src.detach(), rowptr, col), 1 + eps, src)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -159,11 +162,11 @@ class _SumWithSelf(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        src, factor, rowptr, col, rowptr_t, col_t = ctx.saved_tensors
-        of_src = of_factor = None
+        src, eps, rowptr, col, rowptr_t, col_t = ctx.saved_tensors
+        of_src = of_eps = None
         if ctx.needs_input_grad[0]:
             transposed = Incidence(rowptr_t, col_t, rowptr, col)
-            of_src = transposed.sum_with_self(grad.contiguous(), factor).to(src.dtype)
+            of_src = transposed.sum_with_self(grad.contiguous(), eps).to(src.dtype)
         if ctx.needs_input_grad[1]:
-            of_factor = (grad * src).sum().view_as(factor)
-        return of_src, of_factor, None, None, None, None
+            of_eps = (grad * src).sum().view_as(eps)
+        return of_src, of_eps, None, None, None, None

@@ -43,9 +43,9 @@ def same(a: TriangleIncidence, b: TriangleIncidence) -> bool:
 def test_sum_with_self(dtype):
     torch.manual_seed(0)
     neighbours = TriangleIncidence.build(dense_graph(9), 9).neighbours
-    src, factor = torch.randn(9, 3, dtype=dtype), torch.randn(1)
-    expected = dense(neighbours) @ src.float() + factor * src.float()
-    found = neighbours.sum_with_self(src, factor)
+    src, eps = torch.randn(9, 3, dtype=dtype), torch.randn(1)
+    expected = dense(neighbours) @ src.float() + (1 + eps) * src.float()
+    found = neighbours.sum_with_self(src, eps)
     assert found.dtype == torch.promote_types(dtype, torch.float32)
     tolerance = 0.05 if dtype == torch.bfloat16 else 1e-6
     torch.testing.assert_close(found.float(), expected, rtol=tolerance, atol=tolerance)
@@ -54,8 +54,8 @@ def test_sum_with_self(dtype):
 def test_gradients_of_sum_with_self():
     neighbours = TriangleIncidence.build(dense_graph(6)[:, ::2], 6).neighbours  # not symmetric
     src = torch.randn(6, 2, dtype=torch.double, requires_grad=True)
-    factor = torch.randn(1, dtype=torch.double, requires_grad=True)
-    for inputs in ((src, factor), (src.detach(), factor), (src, factor.detach())):
+    eps = torch.randn(1, dtype=torch.double, requires_grad=True)
+    for inputs in ((src, eps), (src.detach(), eps), (src, eps.detach())):
         assert torch.autograd.gradcheck(neighbours.sum_with_self, inputs)
         assert torch.autograd.gradgradcheck(neighbours.sum_with_self, inputs)
 

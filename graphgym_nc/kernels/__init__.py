@@ -18,6 +18,8 @@ from graphgym_nc.autograd import is_transformed
 #: What :meth:`use` knows.
 CHOICES = ('auto', 'numba', 'torch')
 
+_WITH_DATA = (torch.Tensor, torch.nn.Parameter)
+
 _choice = 'auto'
 
 
@@ -53,11 +55,14 @@ def select(choice: str) -> None:
 
 
 def enabled(*tensors: torch.Tensor) -> bool:
-    """Whether kernels are to be used on some tensors."""
+    """Whether kernels are to be used on some tensors: on the CPU, and with data (a
+    subclass, such as a FakeTensor, may have none).
+    """
     if _choice == 'torch' or torch.compiler.is_compiling() or is_transformed():
         return False
-    if any(tensor.device.type != 'cpu' for tensor in tensors):
-        return False
+    for tensor in tensors:
+        if not tensor.is_cpu or type(tensor) not in _WITH_DATA:
+            return False
     return _available()
 
 

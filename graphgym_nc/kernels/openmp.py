@@ -27,7 +27,7 @@ from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 from torch import Tensor
 
-# What a kernel gets: for each argument three words, its address, rows and columns.
+# What a kernel gets: a word for each argument.
 _SIGNATURE = types.void(types.CPointer(types.int64))
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _AS_FLOAT, _AS_INTEGER = struct.Struct('d'), struct.Struct('q')
@@ -134,28 +134,21 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
 
     Args:
         body: The kernel.
-        *args: Contiguous tensors on the CPU, of one or two dimensions, and
-            numbers, as the kernel unpacks them. :obj:`None` is a tensor of no
-            elements.
+        *args: Contiguous tensors on the CPU, and numbers, as the kernel unpacks
+            them: a word for each, the address of a tensor or, for :obj:`None`, zero.
+            Nothing is checked here, as small batches have no time for it.
         threads: The number of threads; no more than torch has.
     """
-    words: list[int] = []
-    for i, value in enumerate(args):
-        if isinstance(value, Tensor):
-            if not (value.is_cpu and value.is_contiguous() and 1 <= value.dim() <= 2):
-                raise ValueError(f'argument {i} is no contiguous vector or matrix on the CPU')
-            pointer = value.data_ptr()
-            if pointer == 0 and value.numel() > 0:  # a FakeTensor
-                raise ValueError(f'argument {i} has no data')
-            words += pointer, *value.shape
-            if value.dim() == 1:
-                words.append(1)
-        elif isinstance(value, float):
-            words += *_AS_INTEGER.unpack(_AS_FLOAT.pack(value)), 0, 0
-        else:
-            words += value or 0, 0, 0
-    packed = array('q', words)
-    address, _ = packed.buffer_info()
+    words = array(
+        'q',
+        [
+            value.data_ptr() if isinstance(value, Tensor)
+            else _AS_INTEGER.unpack(_AS_FLOAT.pack(value))[0] if isinstance(value, float)
+            else value or 0
+            for value in args
+        ],
+    )  # fmt: skip
+    address, _ = words.buffer_info()
     if threads > 1 and _runtime is not None:
         _runtime.GOMP_parallel(body.address, address, threads, 0)
     else:
@@ -178,36 +171,30 @@ def _pointer(context: Any, address: Any, dtype: Any) -> Any:
 
 
 @njit(inline='always')
-def matrix(task: Any, i: int) -> Any:
+def matrix(task: Any, i: int, rows: int, columns: int) -> Any:
     """Argument :obj:`i` as a matrix of float32."""
-    return carray(_pointer(task[3 * i], np.float32), (task[3 * i + 1], task[3 * i + 2]))
+    return carray(_pointer(task[i], np.float32), (rows, columns))
 
 
 @njit(inline='always')
-def vector(task: Any, i: int) -> Any:
-    """Argument :obj:`i` as a vector of float32."""
-    return carray(_pointer(task[3 * i], np.float32), (task[3 * i + 1],))
+def vector(task: Any, i: int, size: int) -> Any:
+    """Argument :obj:`i` as a vector of float32; of no elements if it is :obj:`None`."""
+    return carray(_pointer(task[i], np.float32), (size if task[i] != 0 else 0,))
 
 
 @njit(inline='always')
-def indices(task: Any, i: int) -> Any:
+def indices(task: Any, i: int, size: int) -> Any:
     """Argument :obj:`i` as a vector of int32."""
-    return carray(_pointer(task[3 * i], np.int32), (task[3 * i + 1],))
-
-
-@njit(inline='always')
-def integer(task: Any, i: int) -> Any:
-    """Argument :obj:`i`, given as an integer."""
-    return task[3 * i]
+    return carray(_pointer(task[i], np.int32), (size,))
 
 
 @njit(inline='always')
 def number(task: Any, i: int) -> Any:
-    """Argument :obj:`i`, given as a float."""
-    return task[3 * i : 3 * i + 1].view(np.float64)[0]
+    """Argument :obj:`i`, given as a float (an integer is its word itself)."""
+    return task[i : i + 1].view(np.float64)[0]
 
 
 @njit(inline='always')
-def doubles(task: Any, i: int) -> Any:
+def doubles(task: Any, i: int, rows: int, columns: int) -> Any:
     """Argument :obj:`i` as a matrix of float64."""
-    return carray(_pointer(task[3 * i], np.float64), (task[3 * i + 1], task[3 * i + 2]))
+    return carray(_pointer(task[i], np.float64), (rows, columns))

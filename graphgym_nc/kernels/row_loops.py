@@ -164,10 +164,10 @@ def cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> N
 
 
 @compiled
-def lifted_sums(
+def lifted_cut_off(
     grad: Array, a: Array, ends: Array, norm: Array, floor: float, total: Array
 ) -> None:
-    """The same sums, with the gradient left as it is."""
+    """The same of y = a[u] + a[v]."""
     mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
     p = mean.size
     total[:] = 0
@@ -178,9 +178,69 @@ def lifted_sums(
         left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
         for j in range(p):
             y = left[j] + right[j]
-            passed = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
-            first[j] += passed
-            second[j] += passed * (y - mean[j])
+            g[j] = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
+        for j in range(p):
+            first[j] += g[j]
+            second[j] += g[j] * (left[j] + right[j] - mean[j])
         if e % _BLOCK == 0:
             _flush(block, total)
     _flush(block, total)
+
+
+@compiled
+def norm_to_rows(
+    grad: Array, y: Array, norm: Array, weight: Array, by_batch: int, constant: Array, slope: Array
+) -> None:
+    """Turns the gradient of a norm into that of rows. With statistics of the batch, these take
+    something off for every message: constant + slope * (y - mean).
+    """
+    mean, scale = norm[MEAN], norm[SCALE]
+    begin, end = equal_share(grad.shape[0])
+    for e in range(begin, end):
+        g, row, w = grad[e], y[e], np.float32(weight[e])
+        if by_batch:
+            for j in range(g.size):
+                g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * (row[j] - mean[j]))
+        else:
+            for j in range(g.size):
+                g[j] *= scale[j]
+
+
+@compiled
+def norm_to_lifted_rows(
+    grad: Array,
+    a: Array,
+    ends: Array,
+    norm: Array,
+    weight: Array,
+    by_batch: int,
+    constant: Array,
+    slope: Array,
+) -> None:
+    """The same of y = a[u] + a[v]."""
+    mean, scale = norm[MEAN], norm[SCALE]
+    begin, end = equal_share(grad.shape[0])
+    for e in range(begin, end):
+        left, right = a[ends[2 * e]], a[ends[2 * e + 1]]
+        g, w = grad[e], np.float32(weight[e])
+        if by_batch:
+            for j in range(g.size):
+                deviation = left[j] + right[j] - mean[j]
+                g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * deviation)
+        else:
+            for j in range(g.size):
+                g[j] *= scale[j]
+
+
+@compiled
+def sum_rows(rows: Array, rowptr: Array, col: Array, out: Array) -> None:
+    """The sum over the entries of every row of a sparse matrix."""
+    total = np.empty(out.shape[1], out.dtype)
+    begin, end = share(rowptr)
+    for v in range(begin, end):
+        total[:] = 0
+        for i in range(rowptr[v], rowptr[v + 1]):
+            row = rows[col[i]]
+            for j in range(total.size):
+                total[j] += row[j]
+        out[v] = total

@@ -5,7 +5,8 @@ normalised as :math:`y \cdot scale + shift` and, if :obj:`relu` is set, cut off 
 zero. One kernel does all of this, and one its gradient: first the sums over rows, in
 float64 over blocks of float32, by each thread for itself; and once all
 threads have them, what depends on the sums. The docstring of a kernel lists its
-arguments, in order; :math:`p` is the width of all rows, with padding.
+arguments by number; there are :math:`m` edges, and :math:`p` is the width of all rows,
+with padding.
 """
 
 from typing import Any
@@ -17,10 +18,10 @@ from graphgym_nc.kernels.openmp import (
     barrier,
     doubles,
     indices,
-    integer,
     kernel,
     matrix,
     number,
+    thread_count,
     thread_number,
     vector,
 )
@@ -34,35 +35,42 @@ from graphgym_nc.kernels.row_loops import (
     Array,
     compiled,
     cut_off,
-    equal_share,
     floor_of,
     lift_rows,
+    lifted_cut_off,
     lifted_moments,
-    lifted_sums,
     moments,
+    norm_to_lifted_rows,
+    norm_to_rows,
     normalise_rows,
     sampling_step,
     scale_row,
-    share,
     sum_of_threads,
+    sum_rows,
 )
+
+
+@compiled
+def _sums(task: Array, i: int) -> Array:
+    """What threads share, of shape [threads, 2p]."""
+    return doubles(task, i, thread_count(), 2 * task[1])
 
 
 @compiled
 def _norm(task: Array, centre: Array) -> Array:
     """How to normalise; each thread finds out for itself, and the first notes it down."""
-    p, total = centre.size, np.zeros(0)
-    by_batch, eps, number_of_rows = integer(task, 5), number(task, 6), number(task, 7)
-    offset, gamma, beta = vector(task, 10), vector(task, 11), vector(task, 12)
-    running_mean, running_var = vector(task, 13), vector(task, 14)
+    p, width, total = task[1], task[2], np.zeros(0)
+    by_batch, eps, messages = task[4], number(task, 5), number(task, 6)
+    offset, gamma, beta = vector(task, 13, width), vector(task, 14, width), vector(task, 15, width)
+    running_mean, running_var = vector(task, 16, width), vector(task, 17, width)
     norm = np.zeros((OF_NORM, p), np.float32)
     if by_batch:
-        total = sum_of_threads(doubles(task, 2))
-    for j in range(integer(task, 9)):
+        total = sum_of_threads(_sums(task, 10))
+    for j in range(width):
         bias = offset[j] if offset.size > 0 else np.float32(0)  # is not in rows yet
         if by_batch:
-            mean = total[j] / number_of_rows
-            var = total[p + j] / number_of_rows - mean * mean
+            mean = total[j] / messages
+            var = total[p + j] / messages - mean * mean
             norm[MEAN, j] = centre[j] + mean
             norm[VAR, j] = 0 if var < 0 else var
         elif running_mean.size > 0:
@@ -75,9 +83,9 @@ def _norm(task: Array, centre: Array) -> Array:
             norm[MEAN, j] * norm[SCALE, j]
         )
     if thread_number() == 0:
-        matrix(task, 3)[:] = norm
+        matrix(task, 11, OF_NORM, p)[:] = norm
         if by_batch and running_mean.size > 0:
-            _move(running_mean, running_var, norm, offset, number_of_rows, number(task, 15))
+            _move(running_mean, running_var, norm, offset, messages, number(task, 7))
     return norm
 
 
@@ -92,146 +100,107 @@ def _move(mean: Array, var: Array, norm: Array, offset: Array, rows: float, by: 
 
 
 @compiled
-def _through_statistics(task: Array) -> tuple[Array, Array]:
-    """What mean and variance of a batch take off the gradient of a row, per message:
-    constant + slope * (y - mean).
+def _through_statistics(task: Array, norm: Array) -> tuple[Array, Array]:
+    """What :func:`norm_to_rows` takes off for the statistics of a batch; and notes down the
+    gradients of the vectors.
     """
-    total, norm, parameters = sum_of_threads(doubles(task, 2)), matrix(task, 3), matrix(task, 4)
-    p = norm.shape[1]
+    p, by_batch, messages = task[1], task[4], number(task, 5)
+    total, of_vectors = sum_of_threads(_sums(task, 8)), matrix(task, 10, 3, p)
     constant, slope = np.zeros(p, np.float32), np.zeros(p, np.float32)
     for j in range(p):
         first, second = total[j], total[p + j] * norm[INV_STD, j]
-        constant[j] = norm[SCALE, j] * first / number(task, 7)
-        slope[j] = norm[SCALE, j] * norm[INV_STD, j] * second / number(task, 7)
+        constant[j] = norm[SCALE, j] * first / messages
+        slope[j] = norm[SCALE, j] * norm[INV_STD, j] * second / messages
         if thread_number() == 0:
-            parameters[0, j], parameters[1, j] = first, second
+            # The mean of a batch takes an offset away again.
+            of_vectors[0, j] = 0 if by_batch else first * norm[SCALE, j]
+            of_vectors[1, j], of_vectors[2, j] = second, first
     return constant, slope
-
-
-@compiled
-def _backward(task: Array, constant: Array, slope: Array) -> None:
-    """Turns the gradient of a norm into that of rows."""
-    grad, y, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
-    mean, scale, by_batch = norm[MEAN], norm[SCALE], integer(task, 6)
-    begin, end = equal_share(weight.size)
-    for e in range(begin, end):
-        g, row, w = grad[e], y[e], np.float32(weight[e])
-        for j in range(g.size):
-            g[j] *= scale[j]
-        if by_batch:
-            for j in range(g.size):
-                g[j] -= w * (constant[j] + slope[j] * (row[j] - mean[j]))
-
-
-@compiled
-def _lift_backward(task: Array, constant: Array, slope: Array) -> None:
-    """The same, summed up over the edges of every node. What statistics take off is
-    linear in both ends of an edge, so it is taken off the sum.
-    """
-    grad, a, norm, weight = matrix(task, 0), matrix(task, 1), matrix(task, 3), indices(task, 8)
-    ends, rowptr, col = indices(task, 10), indices(task, 11), indices(task, 12)
-    out, floor = matrix(task, 13), floor_of(integer(task, 5))
-    scale, shift, by_batch = norm[SCALE], norm[SHIFT], integer(task, 6)
-    half_mean = norm[MEAN] / np.float32(2)
-    others = np.empty_like(half_mean)
-    begin, end = share(rowptr)
-    for v in range(begin, end):
-        here, row, messages = a[v], out[v], np.float32(0)
-        for j in range(row.size):
-            row[j], others[j] = 0, 0
-        for i in range(rowptr[v], rowptr[v + 1]):
-            e = col[i]
-            there, g = a[ends[2 * e] + ends[2 * e + 1] - v], grad[e]
-            for j in range(row.size):
-                passed = (here[j] + there[j]) * scale[j] + shift[j] > floor
-                row[j] += g[j] if passed else np.float32(0)
-            if by_batch:
-                w = np.float32(weight[e])
-                messages += w
-                for j in range(row.size):
-                    others[j] += w * (there[j] - half_mean[j])
-        for j in range(row.size):
-            row[j] *= scale[j]
-        if by_batch:
-            for j in range(row.size):
-                deviation = messages * (here[j] - half_mean[j]) + others[j]
-                row[j] -= messages * constant[j] + slope[j] * deviation
 
 
 @kernel
 def normalise(args: Any) -> None:
     """Normalises rows.
 
-    y [m, p], out [m, p], sums [threads, 2p], norm [5, p], relu, by_batch, eps (negative
-    for none), total, weight [m], width; and, of that width or none: offset, gamma,
-    beta, running_mean, running_var (to normalise by, or to be moved); momentum
+    0 m, 1 p, 2 width, 3 relu, 4 by_batch, 5 eps (negative for none), 6 messages,
+    7 momentum, 8 y [m, p], 9 out [m, p], 10 sums [threads, 2p], 11 norm [5, p],
+    12 weight [m]; of the width without padding, or none: 13 offset, 14 gamma, 15 beta,
+    16 running_mean, 17 running_var (to normalise by, or to be moved)
     """
-    task = carray(args, (48,))
-    y, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
-    centre = np.zeros(y.shape[1], np.float32)
-    if integer(task, 5):
-        step = sampling_step(weight.size)
-        for e in range(0, weight.size, step):
-            for j in range(centre.size):
+    task = carray(args, (18,))
+    m, p, floor = task[0], task[1], floor_of(task[3])
+    y, out, weight = matrix(task, 8, m, p), matrix(task, 9, m, p), indices(task, 12, m)
+    centre = np.zeros(p, np.float32)
+    if task[4]:
+        step = sampling_step(m)
+        for e in range(0, m, step):
+            for j in range(p):
                 centre[j] += y[e, j]
-        scale_row(centre, 1 / len(range(0, weight.size, step)))
-        moments(y, weight, centre, sums[thread_number()])
+        scale_row(centre, 1 / len(range(0, m, step)))
+        moments(y, weight, centre, _sums(task, 10)[thread_number()])
         barrier()
     norm = _norm(task, centre)
-    normalise_rows(y, norm[SCALE], norm[SHIFT], floor_of(integer(task, 4)), out)
+    normalise_rows(y, norm[SCALE], norm[SHIFT], floor, out)
 
 
 @kernel
 def lift(args: Any) -> None:
     """Normalises y = a[u] + a[v].
 
-    a [n, p], then as for :func:`normalise`, then ends [2m]
+    As for :func:`normalise`, with a [n, p] in place of y; 18 n, 19 ends [2m]
     """
-    task = carray(args, (51,))
-    a, out, sums, weight = matrix(task, 0), matrix(task, 1), doubles(task, 2), indices(task, 8)
-    ends = indices(task, 16)
-    centre = np.zeros(a.shape[1], np.float32)
-    if integer(task, 5):
-        step = sampling_step(weight.size)
-        for e in range(0, weight.size, step):
-            for j in range(centre.size):
+    task = carray(args, (20,))
+    m, p, n, floor = task[0], task[1], task[18], floor_of(task[3])
+    a, out, weight = matrix(task, 8, n, p), matrix(task, 9, m, p), indices(task, 12, m)
+    ends = indices(task, 19, 2 * m)
+    centre = np.zeros(p, np.float32)
+    if task[4]:
+        step = sampling_step(m)
+        for e in range(0, m, step):
+            for j in range(p):
                 centre[j] += a[ends[2 * e], j] + a[ends[2 * e + 1], j]
-        scale_row(centre, 1 / len(range(0, weight.size, step)))
-        lifted_moments(a, ends, weight, centre, sums[thread_number()])
+        scale_row(centre, 1 / len(range(0, m, step)))
+        lifted_moments(a, ends, weight, centre, _sums(task, 10)[thread_number()])
         barrier()
     norm = _norm(task, centre)
-    lift_rows(a, ends, norm[SCALE], norm[SHIFT], floor_of(integer(task, 4)), out)
+    lift_rows(a, ends, norm[SCALE], norm[SHIFT], floor, out)
 
 
 @kernel
 def normalise_backward(args: Any) -> None:
     """Turns the gradient of normalised rows into that of rows, in place; and finds
-    those of beta and gamma.
+    those of offset, gamma and beta.
 
-    grad [m, p], y [m, p], sums [threads, 2p], norm [5, p], parameters [2, p], relu,
-    by_batch, total, weight [m], has_norm
+    0 m, 1 p, 2 whether there is a norm, 3 relu, 4 by_batch, 5 messages, 6 grad [m, p],
+    7 y [m, p], 8 sums [threads, 2p], 9 norm [5, p], 10 of_vectors [3, p], 11 weight [m]
     """
-    task = carray(args, (30,))
-    grad, y, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
-    cut_off(grad, y, norm, floor_of(integer(task, 5)), sums[thread_number()])
+    task = carray(args, (12,))
+    m, p, floor = task[0], task[1], floor_of(task[3])
+    grad, y, norm = matrix(task, 6, m, p), matrix(task, 7, m, p), matrix(task, 9, OF_NORM, p)
+    cut_off(grad, y, norm, floor, _sums(task, 8)[thread_number()])
     barrier()
-    constant, slope = _through_statistics(task)
-    if integer(task, 9):
-        _backward(task, constant, slope)
+    constant, slope = _through_statistics(task, norm)
+    if task[2]:
+        norm_to_rows(grad, y, norm, indices(task, 11, m), task[4], constant, slope)
 
 
 @kernel
 def lift_backward(args: Any) -> None:
     """Finds the gradient of a, given that of normalised y = a[u] + a[v], and those of
-    beta and gamma.
+    offset, gamma and beta.
 
-    grad [m, p], a [n, p], then as for :func:`normalise_backward`, then ends [2m],
-    rowptr_t [n + 1], col_t [2m], out [n, p]
+    As for :func:`normalise_backward`, with a [n, p] in place of y; 12 n, 13 ends [2m],
+    14 rowptr_t [n + 1], 15 col_t [2m], 16 out [n, p]
     """
-    task = carray(args, (42,))
-    grad, a, sums, norm = matrix(task, 0), matrix(task, 1), doubles(task, 2), matrix(task, 3)
-    floor = floor_of(integer(task, 5))
-    lifted_sums(grad, a, indices(task, 10), norm, floor, sums[thread_number()])
+    task = carray(args, (17,))
+    m, p, n, floor = task[0], task[1], task[12], floor_of(task[3])
+    grad, a, norm = matrix(task, 6, m, p), matrix(task, 7, n, p), matrix(task, 9, OF_NORM, p)
+    ends = indices(task, 13, 2 * m)
+    lifted_cut_off(grad, a, ends, norm, floor, _sums(task, 8)[thread_number()])
     barrier()
-    constant, slope = _through_statistics(task)
-    _lift_backward(task, constant, slope)
+    constant, slope = _through_statistics(task, norm)
+    if task[2]:
+        norm_to_lifted_rows(grad, a, ends, norm, indices(task, 11, m), task[4], constant, slope)
+        barrier()
+    rowptr, col = indices(task, 14, n + 1), indices(task, 15, 2 * m)
+    sum_rows(grad, rowptr, col, matrix(task, 16, n, p))

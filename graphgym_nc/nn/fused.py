@@ -24,7 +24,7 @@ from graphgym_nc.nn.stages import Stage
 from graphgym_nc.nn.weighted_batch_norm import (
     RowCount,
     next_momentum,
-    running_statistics,
+    tracks,
     weighted_batch_norm,
 )
 from graphgym_nc.triangle_incidence import TriangleIncidence
@@ -99,7 +99,7 @@ class _Step(NamedTuple):
         norm = stage.norm
         if norm is None:
             return _Step(stage.width, stage.relu)
-        running = running_statistics(norm)
+        running = stage.running if tracks(norm) else (None, None)
         by_batch = norm.training or running[0] is None
         momentum = float(next_momentum(norm, count)) if norm.training else 0.0
         return _Step(stage.width, stage.relu, float(norm.eps), by_batch, momentum, running)
@@ -118,15 +118,15 @@ class _Step(NamedTuple):
         """All of a stage but its product :obj:`y`, with bias, gamma and beta; and how
         it has normalised rows.
         """
-        out = y.new_empty(incidence.num_edges, y.size(1))
-        norm = y.new_empty(row_loops.OF_NORM, y.size(1))
-        threads = threads_for(out.numel())
+        edges, width = incidence.num_edges, y.size(1)
+        out, norm = y.new_empty(edges, width), y.new_empty(row_loops.OF_NORM, width)
+        threads = threads_for(edges * width)
         launch(
             rows.lift if lift else rows.normalise,
-            y, out, _sums(y, threads), norm, self.relu, self.by_batch, self.eps,
-            float(incidence.num_messages), incidence.weight, self.width,
-            *(v if v is None else v.contiguous() for v in vectors), *self.running, self.momentum,
-            *((incidence.endpoints.col,) if lift else ()),
+            edges, width, self.width, self.relu, self.by_batch, self.eps,
+            float(incidence.num_messages), self.momentum, y, out, _sums(y, threads), norm,
+            incidence.weight, *(v if v is None else v.contiguous() for v in vectors),
+            *self.running, y.size(0), incidence.endpoints.col,
             threads=threads,
         )  # fmt: skip
         if self.by_batch:
@@ -135,26 +135,22 @@ class _Step(NamedTuple):
 
     def backward(
         self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: TriangleIncidence
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """The gradients of :obj:`y`, gamma and beta, given that of all rows, which may
-        be written to.
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The gradient of :obj:`y`, and those of bias, gamma and beta, given that of all
+        rows, which may be written to.
         """
-        of_norm = y.new_empty(2, y.size(1))
-        threads = threads_for(grad.numel())
-        args = (
-            grad, y, _sums(y, threads), norm, of_norm, self.relu, self.by_batch,
-            float(incidence.num_messages), incidence.weight, self.eps >= 0,
+        edges, width = grad.shape
+        of_vectors = y.new_empty(3, width)
+        ends, out = incidence.endpoints, torch.empty_like(y) if lift else grad
+        threads = threads_for(edges * width)
+        launch(
+            rows.lift_backward if lift else rows.normalise_backward,
+            edges, width, self.eps >= 0, self.relu, self.by_batch, float(incidence.num_messages),
+            grad, y, _sums(y, threads), norm, of_vectors, incidence.weight,
+            y.size(0), ends.col, ends.rowptr_t, ends.col_t, out,
+            threads=threads,
         )  # fmt: skip
-        if lift:
-            ends, grad = incidence.endpoints, torch.empty_like(y)
-            launch(
-                rows.lift_backward, *args, ends.col, ends.rowptr_t, ends.col_t, grad,
-                threads=threads,
-            )  # fmt: skip
-        else:
-            launch(rows.normalise_backward, *args, threads=threads)
-        of_beta, of_gamma = of_norm.narrow(1, 0, self.width).unbind()
-        return grad, of_gamma, of_beta
+        return out, _cut(of_vectors, (3, self.width)).unbind()
 
 
 class _Network(NamedTuple):
@@ -184,7 +180,7 @@ class _Communicate(torch.autograd.Function):
         for i, step in enumerate(steps):
             weight, *vectors = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
             assert weight is not None
-            y = z @ _padded(weight, step.padded, z.size(1)).t()
+            y = torch.mm(z, _padded(weight, step.padded, z.size(1)).t())
             out, norm = step.after_product(y, lift and i == 0, incidence, *vectors)
             kept += (z, y, norm) if recorded else ()
             z = out
@@ -205,26 +201,19 @@ class _Communicate(torch.autograd.Function):
         grad = incidence.gather_opposite(grad.contiguous())
         for i, step in reversed(list(enumerate(steps))):
             z, y, norm = kept[_KEPT * i : _KEPT * (i + 1)]
-            weight, bias, gamma, beta = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
-            grad, of_gamma, of_beta = step.backward(grad, y, norm, lift and i == 0, incidence)
-            of_weight = _cut(grad.t() @ z, weight.shape) if wanted[_OF_STAGE * i] else None
+            weight, *vectors = parameters[_OF_STAGE * i : _OF_STAGE * (i + 1)]
+            grad, of_vectors = step.backward(grad, y, norm, lift and i == 0, incidence)
             found = [
-                of_weight,
-                None if bias is None else _of_bias(step, of_beta, norm),
-                None if gamma is None else of_gamma,
-                None if beta is None else of_beta,
+                _cut(torch.mm(grad.t(), z), weight.shape) if wanted[_OF_STAGE * i] else None,
+                *(
+                    None if v is None else of_v
+                    for v, of_v in zip(vectors, of_vectors, strict=True)
+                ),
                 *found,
             ]
             if i > 0 or of_z:
                 grad = _product(grad, _padded(weight, step.padded, z.size(1)))
         return grad if of_z else None, None, *found
-
-
-def _of_bias(step: _Step, of_beta: Tensor, norm: Tensor) -> Tensor:
-    """The gradient of a bias: none of that of beta, if the mean of a batch takes it away."""
-    if step.by_batch:
-        return torch.zeros_like(of_beta)
-    return of_beta * norm[row_loops.SCALE, : step.width]
 
 
 def _padded(weight: Tensor, height: int, width: int) -> Tensor:
@@ -233,16 +222,16 @@ def _padded(weight: Tensor, height: int, width: int) -> Tensor:
     return F.pad(weight, (0, width - weight.size(1), 0, height - weight.size(0)))
 
 
-def _cut(padded: Tensor, shape: torch.Size) -> Tensor:
+def _cut(padded: Tensor, shape: tuple[int, ...]) -> Tensor:
     return padded if padded.shape == shape else padded[: shape[0], : shape[1]]
 
 
 def _product(grad: Tensor, weight: Tensor) -> Tensor:
     """The product of both, which takes the place of the first if that is large."""
     if grad.size(0) <= _ROWS_AT_ONCE or weight.size(0) != weight.size(1):
-        return grad @ weight
+        return torch.mm(grad, weight)
     for part in grad.split(_ROWS_AT_ONCE):
-        part.copy_(part @ weight)
+        part.copy_(torch.mm(part, weight))
     return grad
 
 

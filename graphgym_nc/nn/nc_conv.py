@@ -103,7 +103,7 @@ class NCGNNConv(MessagePassing):
         """
         incidence = _incidence(edge_index, x.size(0), triangle_index)
         if self._sums_neighbours(edge_index, incidence):
-            out = incidence.neighbours.sum_with_self(x, 1 + self.eps)
+            out = incidence.neighbours.sum_with_self(x, self.eps)
         else:
             # propagate_type: (x: Tensor)
             out = torch.addcmul(self.propagate(edge_index, x=x), 1 + self.eps, x)

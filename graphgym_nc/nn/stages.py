@@ -14,16 +14,26 @@ class Stage(NamedTuple):
     """A Linear layer and what follows it.
 
     Attributes:
-        weight: The weight of the Linear layer.
-        bias: Its bias.
+        parameters: Weight and bias of the Linear layer, then of BatchNorm.
         norm: The BatchNorm after it.
+        running: The running mean and variance that it has.
         relu: Whether a ReLU comes last.
     """
 
-    weight: Tensor
-    bias: Tensor | None
-    norm: torch.nn.BatchNorm1d | None = None
-    relu: bool = False
+    parameters: tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]
+    norm: torch.nn.BatchNorm1d | None
+    running: tuple[Tensor | None, Tensor | None]
+    relu: bool
+
+    @staticmethod
+    def of(linear: torch.nn.Module, norm: torch.nn.BatchNorm1d | None, relu: bool) -> 'Stage':
+        """The stage of these layers."""
+        weight, bias = cast(Tensor, _tensor(linear, 'weight')), _tensor(linear, 'bias')
+        if norm is None:
+            return Stage((weight, bias, None, None), None, (None, None), relu)
+        parameters = weight, bias, _tensor(norm, 'weight'), _tensor(norm, 'bias')
+        running = _tensor(norm, 'running_mean'), _tensor(norm, 'running_var')
+        return Stage(parameters, norm, running, relu)
 
     @property
     def is_linear(self) -> bool:
@@ -32,39 +42,35 @@ class Stage(NamedTuple):
 
     @property
     def width(self) -> int:
-        return self.weight.size(0)
-
-    @property
-    def parameters(self) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-        """Weight and bias of the Linear layer, then of BatchNorm."""
-        of_norm = (None, None) if self.norm is None else (self.norm.weight, self.norm.bias)
-        return self.weight, self.bias, *of_norm
+        return self.parameters[0].size(0)
 
     def fits(self, width: int) -> bool:
         """Whether kernels can run it on rows of a width: in float32 throughout, with
         running statistics that lie side by side.
         """
         weight, *vectors = self.parameters
-        if self.norm is not None:
-            mean, var = self.norm.running_mean, self.norm.running_var
-            vectors += mean, var
-            if mean is None or var is None:
-                if mean is not var:
-                    return False
-            elif not (mean.is_contiguous() and var.is_contiguous()):
+        mean, var = self.running
+        if mean is None or var is None:
+            if mean is not var:
                 return False
-        shape, exact = weight.shape[:1], torch.float32
-        return (
-            weight.size(1) == width
-            and weight.dtype == exact
-            and all(v is None or (v.dtype == exact and v.shape == shape) for v in vectors)
-        )
+        elif not (mean.is_contiguous() and var.is_contiguous()):
+            return False
+        if weight.dtype != torch.float32 or weight.size(1) != width:
+            return False
+        height = weight.size(0)
+        for v in (*vectors, mean, var):
+            if v is not None and (v.dtype != torch.float32 or v.dim() != 1 or v.size(0) != height):
+                return False
+        return True
 
 
 def all_fit(stages: Sequence[Stage], width: int) -> bool:
     """Whether kernels can run all stages, one after the other."""
-    widths = [width, *(stage.width for stage in stages)]
-    return all(stage.fits(width) for stage, width in zip(stages, widths, strict=False))
+    for stage in stages:
+        if not stage.fits(width):
+            return False
+        width = stage.width
+    return True
 
 
 def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
@@ -72,18 +78,33 @@ def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
     ReLU; :obj:`None` if it is no such network.
     """
     stages: list[Stage] = []
+    linear: torch.nn.Module | None = None
+    norm: torch.nn.BatchNorm1d | None = None
+    relu = False
     for layer in layers:
-        if is_plain_linear(layer):
-            stages.append(Stage(cast(Tensor, layer.weight), cast(Tensor | None, layer.bias)))
-        elif not stages or not is_plain(layer):
+        if not is_plain(layer):
             return None
-        elif type(layer) is torch.nn.BatchNorm1d and stages[-1].is_linear:
-            stages[-1] = stages[-1]._replace(norm=layer)
-        elif type(layer) is torch.nn.ReLU and not stages[-1].relu:
-            stages[-1] = stages[-1]._replace(relu=True)
+        if type(layer) in _LINEAR:
+            if linear is not None:
+                stages.append(Stage.of(linear, norm, relu))
+            linear, norm, relu = layer, None, False
+        elif linear is None or relu:
+            return None
+        elif type(layer) is torch.nn.ReLU:
+            relu = True
+        elif type(layer) is torch.nn.BatchNorm1d and norm is None:
+            norm = layer
         else:
             return None
-    return stages or None
+    return None if linear is None else [*stages, Stage.of(linear, norm, relu)]
+
+
+def _tensor(module: torch.nn.Module, name: str) -> Tensor | None:
+    """A parameter or buffer of a module, which itself would take its time to find it."""
+    for tensors in (module._parameters, module._buffers):
+        if tensors.get(name) is not None:
+            return tensors[name]
+    return cast(Tensor | None, getattr(module, name))
 
 
 def flatten(nn: torch.nn.Module) -> Iterator[torch.nn.Module]:

@@ -91,19 +91,23 @@ def next_momentum(norm: _BatchNorm, count: RowCount) -> float | Tensor:
     without a look at the host, also for the cumulative average
     (:obj:`momentum=None`).
     """
-    counts = norm.training and norm.track_running_stats
-    if counts and norm.num_batches_tracked is not None and count.total > 0:
-        norm.num_batches_tracked.add_(1)
-        if norm.momentum is None:
-            return norm.num_batches_tracked.float().reciprocal()
+    if norm.training and norm.track_running_stats and count.total > 0:
+        batches = norm.num_batches_tracked
+        if batches is not None:
+            batches.add_(1)
+            if norm.momentum is None:
+                return batches.float().reciprocal()
     return 0.0 if norm.momentum is None else norm.momentum
+
+
+def tracks(norm: _BatchNorm) -> bool:
+    """Whether a BatchNorm moves or normalises by its running statistics now, if it has any."""
+    return norm.track_running_stats or not norm.training
 
 
 def running_statistics(norm: _BatchNorm) -> tuple[Tensor | None, Tensor | None]:
     """The mean and variance that a BatchNorm moves or normalises by now, if any."""
-    if norm.training and not norm.track_running_stats:
-        return None, None
-    return norm.running_mean, norm.running_var
+    return (norm.running_mean, norm.running_var) if tracks(norm) else (None, None)
 
 
 def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
@@ -189,17 +193,16 @@ class _Normalize(torch.autograd.Function):
             return *_differentiable_gradients(ctx, grad), None, None
 
         gamma = torch.ones_like(mean) if weight is None else weight
-        _, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
-            grad, x, gamma, mean, var, None, None, False, ctx.eps, [False, True, True]
+        grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
+            grad, x, gamma, mean, var, None, None, False, ctx.eps, [True, True, True]
         )
         inv_std = (var + ctx.eps).rsqrt_()
         scale = gamma * inv_std
         slope = grad_weight * scale * inv_std
         intercept = torch.addcmul(grad_bias * scale, mean, slope, value=-1)
-        grad_x = grad * scale
         for part_grad, part, part_share in _parts(grad_x, x, share):
             through_statistics = torch.addcmul(intercept, part, slope)
-            part_grad.sub_(through_statistics.mul_(part_share[:, None]))
+            part_grad.addcmul_(through_statistics, part_share[:, None], value=-1)
         return (
             grad_x,
             None if weight is None else grad_weight,

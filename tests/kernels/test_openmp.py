@@ -17,6 +17,7 @@ from graphgym_nc.kernels.openmp import (
     kernel,
     launch,
     matrix,
+    number,
     thread_count,
     thread_number,
     threads_for,
@@ -26,11 +27,13 @@ from graphgym_nc.kernels.openmp import (
 
 @kernel
 def scaled_sums(args):
-    """x [n, p], scale [p], factor, out [n, p], sums [threads, 1]"""
-    task = carray(args, (15,))
-    x, scale, factor, out = matrix(task, 0), vector(task, 1), task[6], matrix(task, 3)
+    """0 n, 1 p, 2 factor, 3 x [n, p], 4 scale [p], 5 out [n, p], 6 sums [threads, 1], 7 none"""
+    task = carray(args, (8,))
+    n, p, factor = task[0], task[1], number(task, 2)
+    x, scale, out = matrix(task, 3, n, p), vector(task, 4, p), matrix(task, 5, n, p)
     thread, threads = thread_number(), thread_count()
-    sums = doubles(task, 4)[thread]
+    sums = doubles(task, 6, threads, 1)[thread]
+    factor += vector(task, 7, p).size
     for i in range(x.shape[0] * thread // threads, x.shape[0] * (thread + 1) // threads):
         for j in range(x.shape[1]):
             out[i, j] = x[i, j] * scale[j] * factor
@@ -40,8 +43,8 @@ def scaled_sums(args):
 def run(threads: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     x, scale = torch.arange(21.0).view(7, 3), torch.tensor([1.0, 2.0, 3.0])
     out, sums = torch.empty_like(x), torch.zeros(threads, 1, dtype=torch.double)
-    launch(scaled_sums, x, scale, 5, out, sums, threads=threads)
-    assert torch.equal(out, x * scale * 5)
+    launch(scaled_sums, *x.shape, 2.5, x, scale, out, sums, None, threads=threads)
+    assert torch.equal(out, x * scale * 2.5)
     assert sums.sum() == x.sum() == 210
     return x, out, sums
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 from hypothesis import given, settings
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 from torch_geometric.nn import Linear as PygLinear
 
@@ -230,7 +231,18 @@ def test_stages_that_kernels_would_misread():
     assert not stage.fits(D)
     (stage,) = as_stages([Linear(D, D), BatchNorm1d(1)])
     assert not stage.fits(D)
-    (stage,) = as_stages([Linear(D, D), BatchNorm1d(D)])
+    norm = BatchNorm1d(D)
     for running_var in (torch.ones(D, 2)[:, 0], torch.ones(D + 1), None):
-        stage.norm.running_var = running_var
+        norm.running_var = running_var
+        (stage,) = as_stages([Linear(D, D), norm])
         assert not stage.fits(D)
+
+
+def test_tensors_without_data_take_the_torch_path():
+    edge_index, num_nodes = GRAPHS['many']
+    incidence = TriangleIncidence.build(edge_index, num_nodes)
+    conv = NCGNNConv(paper_mlp(D), paper_mlp(D))
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        out = conv(torch.randn(num_nodes, D), edge_index, incidence)
+    assert isinstance(out, FakeTensor)
+    assert out.shape == (num_nodes, D)
