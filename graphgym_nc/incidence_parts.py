@@ -44,6 +44,7 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
     if twins_pay(first.size, num_edges, num_messages):
         rowptr = torch.empty(first.size + 1, dtype=wide)
         col = triangles.common_first_twins(edges, twin.numpy(), first, rowptr.numpy())
+        opposite = _with_transpose(rowptr, torch.from_numpy(col), num_nodes)
         thrice = _steps(3, num_edges, wide)
         sums = torch.stack([pair, *(ends.to(wide) + first.size)], dim=1).flatten()
         twins = Twins(
@@ -52,7 +53,7 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
         )
     else:
         rowptr = F.pad(torch.from_numpy(weight).cumsum(0, dtype=wide), (1, 0))
-        col = triangles.opposite_nodes(edges, num_nodes, rowptr.numpy())
+        opposite = _opposite(ends, num_nodes, rowptr, num_messages)
 
     source, target = edge_index.to(dtype)
     return {
@@ -60,7 +61,7 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
             *_group(target, source, num_nodes), *_group(source, target, num_nodes)
         ),
         'endpoints': _with_transpose(_steps(2, num_edges, dtype), ends.t().flatten(), num_nodes),
-        'opposite': _with_transpose(rowptr, torch.from_numpy(col), num_nodes).transposed,
+        'opposite': opposite.transposed,
         'twins': twins,
         'weight': torch.from_numpy(weight),
         'messages': messages,
@@ -134,6 +135,24 @@ def _group(key: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
     rowptr, grouped = key.new_empty(size + 1), torch.empty_like(value)
     kernel.group(key.numpy(), value.numpy(), rowptr.numpy(), grouped.numpy())
     return rowptr, grouped
+
+
+def _opposite(edges: Tensor, num_nodes: int, rowptr: Tensor, num_messages: int) -> Incidence:
+    """Edges times nodes: the nodes opposite to every edge."""
+    from graphgym_nc.kernels import graphs, opposite
+    from graphgym_nc.kernels.openmp import launch, threads_for
+
+    begin = torch.from_numpy(graphs.blocks(edges.numpy(), num_nodes))
+    col, col_t = rowptr.new_empty(num_messages), rowptr.new_empty(num_messages)
+    parts = rowptr, col, rowptr.new_empty(num_nodes + 1), col_t
+    if edges.dtype == rowptr.dtype == torch.int32:
+        launch(
+            opposite.list_opposite_in_parts, begin.size(0) - 1, edges.size(1), num_nodes,
+            num_messages, begin.int(), edges, *parts, threads=threads_for(num_messages),
+        )  # fmt: skip
+    else:
+        opposite.list_opposite(edges.numpy(), begin.numpy(), *(part.numpy() for part in parts))
+    return Incidence(*parts)
 
 
 def _with_transpose(rowptr: Tensor, col: Tensor, num_cols: int) -> Incidence:
