@@ -39,7 +39,7 @@ def cost(model: Module, datamodule: DataModule) -> dict[str, Any]:
             graphs += batch.num_graphs
         out.sum().item()  # waits for the device
         seconds = time.perf_counter() - start
-        # Kernels of one's own hide their products from torch, and are for single precision.
+        # Kernels pad their rows, which is no work of the model's, and are for single precision.
         model = model.double()
         with FlopCounterMode(display=False) as counter:
             for batch in loader:

@@ -5,6 +5,7 @@ memory     its peak memory, likewise
 triangles  finding triangles, and building what the layers need of them
 step       training steps through the runner, and where their time goes
 scaling    time and memory of a layer against the number of messages
+roofline   how near a layer comes to the peaks of the machine, which are measured, too
 
 Without a name, the first three. Tables on the screen and, with plots, in --out.
 """
@@ -24,7 +25,8 @@ import graphgym_nc  # noqa: F401
 from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
-from graphgym_nc.benchmark.plot import plot_ratios, plot_scaling, plot_shares
+from graphgym_nc.benchmark.plot import plot_ratios, plot_roofline, plot_scaling, plot_shares
+from graphgym_nc.benchmark.roofline import measure_roofline
 from graphgym_nc.benchmark.scaling import measure_scaling, slope
 from graphgym_nc.benchmark.step import PARTS, measure_run
 from graphgym_nc.benchmark.triangles import measure_triangles
@@ -59,14 +61,14 @@ def parse_args() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add('what', nargs='*', help='layer, memory, triangles, step, scaling')
+    add('what', nargs='*', help='layer, memory, triangles, step, scaling, roofline')
     add(
         '--workload',
         nargs='+',
         choices=WORKLOADS,
         default=list(WORKLOADS),
         metavar='NAME',
-        help=f'of layer, memory, triangles: {", ".join(WORKLOADS)} (default: all)',
+        help=f'of all but step and scaling: {", ".join(WORKLOADS)} (default: all)',
     )
     add('--threads', type=int, default=torch.get_num_threads())
     add(
@@ -127,8 +129,15 @@ def scaling(args: argparse.Namespace) -> Rows:
     return rows
 
 
+def roofline(args: argparse.Namespace) -> Rows:
+    rows = [measure_roofline(load_workload(n, args.dir), args.repeat) for n in args.workload]
+    plot_roofline(rows, args.out / 'roofline.png')
+    return rows
+
+
 MEASURES: dict[str, Callable[[argparse.Namespace], Rows]] = {
     'layer': layer, 'memory': memory, 'triangles': triangles, 'step': step, 'scaling': scaling,
+    'roofline': roofline,
 }  # fmt: skip
 
 

@@ -69,6 +69,30 @@ def plot_shares(rows: Rows, parts: Sequence[str], path: Path) -> None:
     _save(figure, path)
 
 
+def plot_roofline(rows: Rows, path: Path) -> None:
+    """The rate of every workload against its operations per byte, with the roof above it.
+    Small workloads stay in caches, and have a higher roof than the one that is drawn: that of
+    the slowest memory and the fastest products.
+    """
+    figure, axis = plt.subplots(figsize=(7, 4.5), layout='constrained')
+    bandwidth = min(row['peak GB/s'] for row in rows)
+    peak = max(row['peak GFLOP/s'] for row in rows)
+    intensity = np.geomspace(peak / bandwidth / 20, peak / bandwidth * 20)
+    roof = np.minimum(peak, bandwidth * intensity)
+    axis.plot(intensity, roof, color='black', label=f'{bandwidth:.0f} GB/s, {peak:.0f} GFLOP/s')
+    for i, row in enumerate(rows):
+        x, y, top = row['FLOP/byte'], row['GFLOP/s'], row['roof GFLOP/s']
+        color = f'C{i}'
+        axis.plot([x, x], [y, top], ':', color=color)
+        axis.plot(x, top, '_', color=color, markersize=12)
+        label = f'{row["workload"]} ({row["share of the roof, %"]:.0f} %)'
+        axis.plot(x, y, 'o', color=color, label=label)
+    axis.set(xscale='log', yscale='log', xlabel='operations per byte', ylabel='GFLOP/s')
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    _save(figure, path)
+
+
 def _save(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

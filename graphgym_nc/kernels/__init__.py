@@ -6,6 +6,7 @@ faster, never different.
 """
 
 import importlib
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,15 +56,15 @@ def select(choice: str) -> None:
 
 
 def enabled(*tensors: torch.Tensor) -> bool:
-    """Whether kernels are to be used on some tensors: on the CPU, and with data (a
-    subclass, such as a FakeTensor, may have none).
-    """
+    """Whether kernels are to be used, and can read some tensors."""
     if _choice == 'torch' or torch.compiler.is_compiling() or is_transformed():
         return False
-    for tensor in tensors:
-        if not tensor.is_cpu or type(tensor) not in _WITH_DATA:
-            return False
-    return _available()
+    return all(map(can_read, tensors)) and _available()
+
+
+def can_read(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has data on the CPU. A subclass, such as a FakeTensor, may have none."""
+    return tensor.is_cpu and type(tensor) in _WITH_DATA
 
 
 @cache
@@ -82,7 +83,10 @@ def _available() -> bool:
 def _problem() -> str | None:
     """Why kernels cannot be used, if so."""
     try:
-        for module in ('rows', 'triangles'):
+        openmp = importlib.import_module(f'{__name__}.openmp')
+        if not openmp.is_compiled():
+            print('Compiling kernels, which takes half a minute, once ...', file=sys.stderr)
+        for module in ('rows', 'triangles', 'opposite'):
             importlib.import_module(f'{__name__}.{module}')
     except Exception as error:  # numba does not import, or does not compile the rows' kernels
         return f'{type(error).__name__}: {error}'

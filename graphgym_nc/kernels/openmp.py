@@ -103,6 +103,12 @@ def _cache_folder() -> Path | None:
     return None
 
 
+def is_compiled() -> bool:
+    """Whether kernels have been compiled before, and kept."""
+    folder = _cache_folder()
+    return folder is not None and any(folder.rglob('*.nbi'))
+
+
 def cached(decorator: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
     """A decorator of numba's that keeps what it compiles on disk, if there is
     any place where it can.

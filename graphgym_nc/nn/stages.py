@@ -7,6 +7,8 @@ import torch
 import torch_geometric.nn
 from torch import Tensor
 
+from graphgym_nc.kernels import can_read
+
 _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
 
@@ -55,13 +57,13 @@ class Stage(NamedTuple):
                 return False
         elif not (mean.is_contiguous() and var.is_contiguous()):
             return False
-        if weight.dtype != torch.float32 or weight.size(1) != width:
+        if weight.dtype != torch.float32 or weight.size(1) != width or not can_read(weight):
             return False
-        height = weight.size(0)
-        for v in (*vectors, mean, var):
-            if v is not None and (v.dtype != torch.float32 or v.dim() != 1 or v.size(0) != height):
-                return False
-        return True
+        shape = weight.shape[:1]
+        return all(
+            v is None or (v.dtype == torch.float32 and v.shape == shape and can_read(v))
+            for v in (*vectors, mean, var)
+        )
 
 
 def all_fit(stages: Sequence[Stage], width: int) -> bool:

@@ -1,0 +1,58 @@
+"""How near a layer comes to the peaks of the machine (Williams et al., 2009)."""
+
+from typing import Any
+
+from torch.utils.flop_counter import FlopCounterMode
+
+from graphgym_nc.benchmark.layer import Contestants
+from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops, seconds
+from graphgym_nc.benchmark.workloads import Workload
+from graphgym_nc.triangle_incidence import TriangleIncidence
+
+# How often NC-GNN with the paper's MLPs goes over all rows of edges or nodes, forward and
+# backward: reads and writes, each row once per step, however often a sum comes back to it.
+_PASSES_OVER_EDGES = 23
+_PASSES_OVER_NODES = 58
+
+_FLOAT_BYTES = 4
+_LEAST_BANDWIDTH_BYTES = 1 << 20
+
+
+def measure_roofline(workload: Workload, repeat: int) -> dict[str, Any]:
+    """The work of one layer, forward and backward, and the time that it would take at
+    the machine's peaks, beside the time that it takes.
+
+    Peaks are measured here: of matrix products with as many rows as there are edges, and of
+    copies of as many bytes, which caches may hold.
+    """
+    contestants = Contestants.of(workload, materialise=False)
+    layer = contestants.functions['NC-GNN']
+    with FlopCounterMode(display=False) as counter:
+        layer()
+    flops, bytes_ = counter.get_total_flops(), _bytes(contestants.incidence, workload.channels)
+    rows = max(contestants.incidence.num_edges, contestants.incidence.num_nodes)
+    peak = matmul_flops(rows, workload.channels)
+    size = _FLOAT_BYTES * rows * workload.channels
+    bandwidth = copy_bandwidth(max(size, _LEAST_BANDWIDTH_BYTES))
+    time = seconds({'layer': layer}, repeat, workload.name, least=1.0)['layer']
+    intensity = flops / bytes_
+    roof = min(peak, intensity * bandwidth)
+    return {
+        'workload': workload.name,
+        'GFLOP': flops / 1e9,
+        'MB moved': bytes_ / 1e6,
+        'FLOP/byte': intensity,
+        'peak GFLOP/s': peak / 1e9,
+        'peak GB/s': bandwidth / 1e9,
+        'limit': 'products' if roof == peak else 'bandwidth',
+        'roof GFLOP/s': roof / 1e9,
+        'GFLOP/s': flops / time / 1e9,
+        'share of the roof, %': 100 * flops / time / roof,
+        'ms': 1e3 * time,
+    }
+
+
+def _bytes(incidence: TriangleIncidence, channels: int) -> int:
+    """What has to be read and written at least, if caches hold what sums come back to."""
+    rows = _PASSES_OVER_EDGES * incidence.num_edges + _PASSES_OVER_NODES * incidence.num_nodes
+    return _FLOAT_BYTES * channels * rows
