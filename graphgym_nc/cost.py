@@ -32,18 +32,16 @@ def cost(model: Module, datamodule: DataModule) -> dict[str, Any]:
     model = model.to(device()).eval()
     loader = datamodule.ordered_loader(index)
     with torch.no_grad():
-        _forward(model, next(iter(loader)), torch.float32)  # what is done once, and never again
+        _forward(model, next(iter(loader)))  # what is done once, and never again
         start, graphs = time.perf_counter(), 0
         for batch in loader:
-            out = _forward(model, batch, torch.float32)
+            out = _forward(model, batch)
             graphs += batch.num_graphs
         out.sum().item()  # waits for the device
         seconds = time.perf_counter() - start
-        # Kernels pad their rows, which is no work of the model's, and are for single precision.
-        model = model.double()
         with FlopCounterMode(display=False) as counter:
             for batch in loader:
-                _forward(model, batch, torch.float64)
+                _forward(model, batch)
     return {
         'split': SPLITS[index],
         'graphs': graphs,
@@ -54,11 +52,8 @@ def cost(model: Module, datamodule: DataModule) -> dict[str, Any]:
     }
 
 
-def _forward(model: Module, batch: Any, dtype: torch.dtype) -> torch.Tensor:
+def _forward(model: Module, batch: Any) -> torch.Tensor:
     batch = batch.to(model.device)
-    for key, value in batch.to_dict().items():
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
-            batch[key] = value.to(dtype)
     batch.split = 'test'
     pred, _ = model(batch)
     return pred

@@ -73,7 +73,7 @@ class Incidence:
 
     def sum_with_self(self, src: Tensor, eps: Tensor) -> Tensor:
         r"""Adds to :meth:`row_sum` of a square matrix :obj:`src` itself, times
-        :math:`1 + \epsilon`, which has one element.
+        :math:`1 + \epsilon`, where :obj:`eps` has one element.
         """
         if not (src.requires_grad or eps.requires_grad) or not torch.is_grad_enabled():
             return torch.addcmul(_row_sum(src, self.rowptr, self.col), 1 + eps, src)

@@ -144,12 +144,16 @@ def _opposite(edges: Tensor, num_nodes: int, rowptr: Tensor, num_messages: int) 
 
     begin = torch.from_numpy(graphs.blocks(edges.numpy(), num_nodes))
     col, col_t = rowptr.new_empty(num_messages), rowptr.new_empty(num_messages)
-    parts = rowptr, col, rowptr.new_empty(num_nodes + 1), col_t
+    parts = rowptr, col, rowptr.new_zeros(num_nodes + 1), col_t
     if edges.dtype == rowptr.dtype == torch.int32:
+        blocks, threads = begin.size(0) - 1, threads_for(num_messages)
+        done = torch.zeros(threads, dtype=torch.int32)
         launch(
-            opposite.list_opposite_in_parts, begin.size(0) - 1, edges.size(1), num_nodes,
-            num_messages, begin.int(), edges, *parts, threads=threads_for(num_messages),
+            opposite.list_opposite_in_parts, blocks, edges.size(1), num_nodes, num_messages,
+            begin.int(), edges, *parts, done, threads=threads,
         )  # fmt: skip
+        if done.sum() != blocks:
+            raise MemoryError('there is not enough memory to list the triangles of a batch')
     else:
         opposite.list_opposite(edges.numpy(), begin.numpy(), *(part.numpy() for part in parts))
     return Incidence(*parts)

@@ -12,6 +12,7 @@ from graphgym_nc import kernels
 from graphgym_nc.fingerprint import still_belongs
 from graphgym_nc.incidence import Incidence, Twins
 from graphgym_nc.incidence_parts import parts_by_kernels, parts_by_torch
+from graphgym_nc.triangles import plain
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,11 @@ class TriangleIncidence:
             ValueError: If :obj:`triangle_index` holds a triangle whose edges
                 are not in :obj:`edge_index`, or one twice.
         """
-        if triangle_index is None and kernels.enabled(edge_index):
-            parts = parts_by_kernels(edge_index, num_nodes)
+        edges = plain(edge_index)
+        if triangle_index is None and kernels.enabled(edges):
+            parts = parts_by_kernels(edges, num_nodes)
         else:
-            parts = parts_by_torch(edge_index, num_nodes, triangle_index)
+            parts = parts_by_torch(edges, num_nodes, triangle_index)
         return TriangleIncidence(**parts, edge_index=edge_index)
 
     @staticmethod
@@ -112,7 +114,7 @@ class TriangleIncidence:
         """
         if data.edge_index is None:
             raise ValueError("the graph has no 'edge_index'")
-        attached = not kernels.enabled(data.edge_index) and still_belongs(data)
+        attached = not kernels.enabled(plain(data.edge_index)) and still_belongs(data)
         triangle_index = data.triangle_index if attached else None
         return TriangleIncidence.build(data.edge_index, cast(int, data.num_nodes), triangle_index)
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from graphgym_nc import kernels
 from graphgym_nc.incidence import Incidence, Twins
 from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.triangles import plain
 
 Array = NDArray[np.int64]
 
@@ -58,6 +59,7 @@ class TriangleStore:
         Returns:
             :obj:`None` if there is more to keep, or no kernel to do it.
         """
+        edge_index = plain(edge_index)
         if not kernels.enabled(edge_index):
             return None
         edge_index = edge_index + nodes[:-1].repeat_interleave(columns.diff())

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric import EdgeIndex
 
 from graphgym_nc import kernels
 
@@ -114,6 +115,7 @@ def find_triangles(edge_index: Tensor, num_nodes: int | None = None) -> Tensor:
                 [1],
                 [2]])
     """
+    edge_index = plain(edge_index)
     if kernels.enabled(edge_index):
         return _find_on_cpu(edge_index, check_edge_index(edge_index, num_nodes))
     return list_triangles(simple_graph(edge_index, num_nodes))[0]
@@ -212,6 +214,11 @@ def _chunks(end: Tensor) -> list[tuple[int, int]]:
     cuts = torch.searchsorted(end, limit).tolist()
     cuts = sorted({0, *cuts, end.numel()})
     return list(pairwise(cuts))
+
+
+def plain(edge_index: Tensor) -> Tensor:
+    """The tensor in an :class:`~torch_geometric.EdgeIndex`, which has operations of its own."""
+    return edge_index.as_tensor() if isinstance(edge_index, EdgeIndex) else edge_index
 
 
 def check_edge_index(edge_index: Tensor, num_nodes: int | None) -> int:

@@ -2,11 +2,11 @@
 
 They need numba, which is imported when a kernel is first asked for. Whatever
 they compute, torch computes as well, on any device and in any dtype: kernels are
-faster, never different.
+faster, and differ by no more than rounding.
 """
 
 import importlib
-import sys
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,8 +56,12 @@ def select(choice: str) -> None:
 
 
 def enabled(*tensors: torch.Tensor) -> bool:
-    """Whether kernels are to be used, and can read some tensors."""
+    """Whether kernels are to be used, and can read some tensors. If all operations are being
+    looked at or replaced, by a compiler or a mode such as FakeTensorMode, they are torch's.
+    """
     if _choice == 'torch' or torch.compiler.is_compiling() or is_transformed():
+        return False
+    if torch._C._len_torch_dispatch_stack() > 0:
         return False
     return all(map(can_read, tensors)) and _available()
 
@@ -85,9 +89,9 @@ def _problem() -> str | None:
     try:
         openmp = importlib.import_module(f'{__name__}.openmp')
         if not openmp.is_compiled():
-            print('Compiling kernels, which takes half a minute, once ...', file=sys.stderr)
+            logging.getLogger(__name__).warning('Compiling kernels, for about half a minute ...')
         for module in ('rows', 'triangles', 'opposite'):
             importlib.import_module(f'{__name__}.{module}')
-    except Exception as error:  # numba does not import, or does not compile the rows' kernels
+    except Exception as error:  # numba does not import, or does not compile
         return f'{type(error).__name__}: {error}'
     return None

@@ -1,6 +1,6 @@
 """The nodes opposite to every edge of a simple graph, *i.e.* its triangles.
 
-Blocks are done one after the other. In small or dense ones, every node has a
+In small or dense blocks, every node has a
 bitset of its neighbours, and what two of them have in common lies opposite to
 their edge. In large and sparse ones, triangles are found by the forward
 algorithm.
@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from graphgym_nc.kernels.graphs import Array, compiled
 
 _WORD = 64
-_MAX_WORDS = 1 << 23  # bitsets of a block may take 64 MB
+_MAX_WORDS = 1 << 23  # bitsets of a block, of which every thread has one, may take 64 MB
 
 
 @compiled

@@ -4,8 +4,7 @@ Every runtime of its own would bring a pool of threads whose idle members spin
 on the cores that torch's need. So kernels here are plain compiled functions of
 one thread's share, and torch's OpenMP runtime (libgomp) calls them on all of
 its threads, as it calls torch's own: as many as :meth:`torch.set_num_threads`
-says. (After a fork, that must be one, as it is in the workers of torch's loaders:
-libgomp does not survive it.)
+says. libgomp does not survive a fork, so a forked process does with one thread.
 """
 
 import ctypes
@@ -45,6 +44,15 @@ def _load_runtime() -> Any:
 
 
 _runtime = _load_runtime()
+
+
+def _do_without_runtime() -> None:
+    global _runtime  # noqa: PLW0603
+    _runtime = None
+
+
+if hasattr(os, 'register_at_fork'):
+    os.register_at_fork(after_in_child=_do_without_runtime)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int)
@@ -140,9 +148,11 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
 
     Args:
         body: The kernel.
-        *args: Contiguous tensors on the CPU, and numbers, as the kernel unpacks
-            them: a word for each, the address of a tensor or, for :obj:`None`, zero.
-            Nothing is checked here, as small batches have no time for it.
+        *args: Tensors and numbers, as the kernel unpacks them: a word for each, the
+            address of a tensor or, for :obj:`None`, zero. That tensors are on the CPU,
+            contiguous, and of the type and size that the kernel takes them for, is up to
+            the caller: small batches have no time for checks at every call. Further
+            arguments are ignored.
         threads: The number of threads; no more than torch has.
     """
     words = array(

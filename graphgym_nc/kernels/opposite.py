@@ -47,12 +47,13 @@ def _bound(begin: Array, rowptr: Array, part: int, parts: int) -> int:
 
 @kernel
 def list_opposite_in_parts(args: Any) -> None:
-    """Does the same of all blocks, of which every thread has some.
+    """Does the same of all blocks, of which every thread has some. An error would go unseen,
+    for want of memory, say: what counts are the blocks that are done.
 
     0 blocks, 1 m, 2 n, 3 messages; in int32: 4 begin [blocks + 1, 2], 5 edges [2, m],
-    6 rowptr [m + 1], 7 col, 8 rowptr_t [n + 1], 9 col_t
+    6 rowptr [m + 1], 7 col, 8 rowptr_t [n + 1], 9 col_t, 10 done [threads]
     """
-    task = carray(args, (10,))
+    task = carray(args, (11,))
     blocks, m, n, messages = task[0], task[1], task[2], task[3]
     begin = indices(task, 4, 2 * (blocks + 1)).reshape((blocks + 1, 2))
     edges, rowptr = indices(task, 5, 2 * m).reshape((2, m)), indices(task, 6, m + 1)
@@ -63,3 +64,4 @@ def list_opposite_in_parts(args: Any) -> None:
             edges, begin[low : high + 1], rowptr, indices(task, 7, messages),
             indices(task, 8, n + 1), indices(task, 9, messages),
         )  # fmt: skip
+        indices(task, 10, thread_count())[thread_number()] = high - low

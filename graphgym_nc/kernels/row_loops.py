@@ -28,6 +28,12 @@ def floor_of(relu: int) -> float:
 
 
 @compiled
+def cut_of(relu: int) -> float:
+    """What has no gradient unless above; NaN, with which no comparison holds, for none."""
+    return np.float32(0 if relu else np.nan)
+
+
+@compiled
 def sampling_step(rows: int) -> int:
     """Every how many rows to take one."""
     return max(1, (rows + _SAMPLE - 1) // _SAMPLE)
@@ -141,7 +147,7 @@ def lift_rows(a: Array, ends: Array, scale: Array, shift: Array, floor: float, o
 
 
 @compiled
-def cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> None:
+def cut_off(grad: Array, y: Array, norm: Array, cut: float, total: Array) -> None:
     """Turns the gradient of normalised rows into g, that of the norm, which is zero
     wherever a row was cut off; and sums g and g * (y - mean).
     """
@@ -154,7 +160,7 @@ def cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> N
     for e in range(begin, end):
         g, row = grad[e], y[e]
         for j in range(p):
-            g[j] = g[j] if row[j] * scale[j] + shift[j] > floor else np.float32(0)
+            g[j] = np.float32(0) if row[j] * scale[j] + shift[j] <= cut else g[j]
         for j in range(p):  # apart: a loop that writes to three rows is not vectorised
             first[j] += g[j]
             second[j] += g[j] * (row[j] - mean[j])
@@ -165,7 +171,7 @@ def cut_off(grad: Array, y: Array, norm: Array, floor: float, total: Array) -> N
 
 @compiled
 def lifted_cut_off(
-    grad: Array, a: Array, ends: Array, norm: Array, floor: float, total: Array
+    grad: Array, a: Array, ends: Array, norm: Array, cut: float, total: Array
 ) -> None:
     """The same of y = a[u] + a[v]."""
     mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
@@ -178,7 +184,7 @@ def lifted_cut_off(
         left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
         for j in range(p):
             y = left[j] + right[j]
-            g[j] = g[j] if y * scale[j] + shift[j] > floor else np.float32(0)
+            g[j] = np.float32(0) if y * scale[j] + shift[j] <= cut else g[j]
         for j in range(p):
             first[j] += g[j]
             second[j] += g[j] * (left[j] + right[j] - mean[j])

@@ -34,6 +34,7 @@ from graphgym_nc.kernels.row_loops import (
     VAR,
     Array,
     compiled,
+    cut_of,
     cut_off,
     floor_of,
     lift_rows,
@@ -175,9 +176,9 @@ def normalise_backward(args: Any) -> None:
     7 y [m, p], 8 sums [threads, 2p], 9 norm [5, p], 10 of_vectors [3, p], 11 weight [m]
     """
     task = carray(args, (12,))
-    m, p, floor = task[0], task[1], floor_of(task[3])
+    m, p, cut = task[0], task[1], cut_of(task[3])
     grad, y, norm = matrix(task, 6, m, p), matrix(task, 7, m, p), matrix(task, 9, OF_NORM, p)
-    cut_off(grad, y, norm, floor, _sums(task, 8)[thread_number()])
+    cut_off(grad, y, norm, cut, _sums(task, 8)[thread_number()])
     barrier()
     constant, slope = _through_statistics(task, norm)
     if task[2]:
@@ -193,10 +194,10 @@ def lift_backward(args: Any) -> None:
     14 rowptr_t [n + 1], 15 col_t [2m], 16 out [n, p]
     """
     task = carray(args, (17,))
-    m, p, n, floor = task[0], task[1], task[12], floor_of(task[3])
+    m, p, n, cut = task[0], task[1], task[12], cut_of(task[3])
     grad, a, norm = matrix(task, 6, m, p), matrix(task, 7, n, p), matrix(task, 9, OF_NORM, p)
     ends = indices(task, 13, 2 * m)
-    lifted_cut_off(grad, a, ends, norm, floor, _sums(task, 8)[thread_number()])
+    lifted_cut_off(grad, a, ends, norm, cut, _sums(task, 8)[thread_number()])
     barrier()
     constant, slope = _through_statistics(task, norm)
     if task[2]:

@@ -64,7 +64,7 @@ def communicate(
             f"triangles and as wide as 'x' (got {list(edge_attr.shape)})"
         )
     layers = list(flatten(nn))
-    kernels_serve = _kernels_serve(x, incidence)
+    kernels_serve = _kernels_serve(x, incidence, edge_attr)
     stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
     if stages is not None and incidence.num_edges == 0:
         return cast(Tensor, call(_NoMessages, x, stages[-1].width, *nn.parameters()))
@@ -126,11 +126,12 @@ class _NoMessages(torch.autograd.Function):
         return x, None, *parameters
 
 
-def _kernels_serve(x: Tensor, incidence: TriangleIncidence) -> bool:
+def _kernels_serve(x: Tensor, incidence: TriangleIncidence, edge_attr: Tensor | None) -> bool:
     """Whether there are kernels for such features and indices."""
+    features = (x,) if edge_attr is None else (x, edge_attr)
     return (
-        kernels.enabled(x, incidence.weight)
-        and x.dtype == torch.float32
+        kernels.enabled(incidence.weight, *features)
+        and all(tensor.dtype == torch.float32 for tensor in features)
         and incidence.endpoints.col.dtype == incidence.weight.dtype == torch.int32
         and not torch.is_autocast_enabled('cpu')
     )

@@ -24,6 +24,7 @@ from graphgym_nc.nn.stages import Stage
 from graphgym_nc.nn.weighted_batch_norm import (
     RowCount,
     next_momentum,
+    no_autocast,
     tracks,
     weighted_batch_norm,
 )
@@ -191,8 +192,13 @@ class _Communicate(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():  # the gradient will itself be differentiated
-            return _differentiable_gradients(ctx, grad)
+        with no_autocast('cpu'):  # which there was none of in the forward pass, either
+            if torch.is_grad_enabled():  # the gradient will itself be differentiated
+                return _differentiable_gradients(ctx, grad)
+            return _Communicate._gradients(ctx, grad)
+
+    @staticmethod
+    def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         incidence, lift, steps, _ = ctx.network
         saved = ctx.saved_tensors
         kept, parameters = saved[: _KEPT * len(steps)], saved[_KEPT * len(steps) :]

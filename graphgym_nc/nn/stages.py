@@ -104,7 +104,7 @@ def as_stages(layers: Sequence[torch.nn.Module]) -> list[Stage] | None:
 def _tensor(module: torch.nn.Module, name: str) -> Tensor | None:
     """A parameter or buffer of a module, which itself would take its time to find it."""
     for tensors in (module._parameters, module._buffers):
-        if tensors.get(name) is not None:
+        if name in tensors:
             return tensors[name]
     return cast(Tensor | None, getattr(module, name))
 

@@ -242,7 +242,9 @@ def test_tensors_without_data_take_the_torch_path():
     edge_index, num_nodes = GRAPHS['many']
     incidence = TriangleIncidence.build(edge_index, num_nodes)
     conv = NCGNNConv(paper_mlp(D), paper_mlp(D))
+    real = torch.randn(num_nodes, D)
     with FakeTensorMode(allow_non_fake_inputs=True):
-        out = conv(torch.randn(num_nodes, D), edge_index, incidence)
-    assert isinstance(out, FakeTensor)
-    assert out.shape == (num_nodes, D)
+        for x in (real, torch.randn(num_nodes, D)):
+            out = conv(x, edge_index, incidence)
+            assert isinstance(out, FakeTensor)
+            assert out.shape == (num_nodes, D)

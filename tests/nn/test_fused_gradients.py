@@ -63,6 +63,36 @@ def test_infinite_rows_that_are_cut_off():
     assert mlp2[0].weight.grad.isfinite().all()
 
 
+@pytest.mark.parametrize('relu', [False, True])
+def test_gradients_of_rows_that_are_no_numbers(relu):
+    torch.manual_seed(0)
+    layers = [Linear(D, D), BatchNorm1d(D), *([ReLU()] if relu else [])]
+    conv = NCGNNConv(Sequential(), Sequential(*layers)).eval()
+    edge_index, x = dense_graph(12, 0.8), torch.randn(12, D)
+    x[0, 0] = torch.nan
+    gradients = []
+    for kernel in ('numba', 'torch'):
+        with kernels.use(kernel):
+            out = conv(x.requires_grad_(), edge_index)
+            wanted = [x, *conv.nn_communicate.parameters()]
+            gradients.append(torch.autograd.grad(out.sum(), wanted))
+    for found, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+def test_backward_pass_under_autocast():
+    torch.manual_seed(0)
+    edge_index, x = dense_graph(60, 0.7), torch.randn(60, 16, requires_grad=True)
+    conv = NCGNNConv(Sequential(), paper_mlp(16, 16))
+    wanted = [x, *conv.parameters()]
+    expected = torch.autograd.grad(conv(x, edge_index).sum(), wanted)
+    out = conv(x, edge_index).sum()
+    with torch.autocast('cpu', dtype=torch.bfloat16):
+        found = torch.autograd.grad(out, wanted)
+    for a, b in zip(found, expected, strict=True):
+        assert torch.equal(a, b)
+
+
 def test_statistics_that_change_before_the_backward_pass():
     conv, x = NCGNNConv(Sequential(), paper_mlp()).eval(), torch.randn(12, D, requires_grad=True)
     out = conv(x, dense_graph(12)).sum()
