@@ -10,6 +10,8 @@ roofline   how near a layer comes to the peaks of the machine, which are measure
 Without a name, the first three. Tables on the screen and, with plots, in --out.
 """
 
+import idle_threads  # noqa: F401  # isort: skip
+
 import argparse
 import json
 import math
