@@ -15,6 +15,7 @@ import idle_threads  # noqa: F401  # isort: skip
 import argparse
 import json
 import math
+import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,8 @@ def main() -> None:
     if args.allocator == 'kept':
         keep_freed_memory()
     torch.set_num_threads(args.threads)
+    if hasattr(os, 'getloadavg') and os.getloadavg()[0] + args.threads > (os.cpu_count() or 1) + 1:
+        print(f'The machine is busy (load {os.getloadavg()[0]:.1f}): figures will be off.\n')
     print(
         f'{platform.processor() or platform.machine()}, {args.threads} thread(s), torch '
         f'{torch.__version__}: {copy_bandwidth() / 1e9:.0f} GB/s copied, '

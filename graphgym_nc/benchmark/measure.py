@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,9 +14,13 @@ Function = Callable[[], object]
 
 
 def seconds(
-    functions: Mapping[str, Function], repeat: int, what: str = '', least: float = 0.0
+    functions: Mapping[str, Function],
+    repeat: int,
+    what: str = '',
+    least: float = 0.0,
+    of_all: Callable[[list[float]], Any] = np.median,
 ) -> dict[str, float]:
-    """The median time of functions that are called in turn, so that whatever else
+    """The time of functions that are called in turn, so that whatever else
     the machine does, it does to all of them.
 
     Args:
@@ -23,6 +28,7 @@ def seconds(
         repeat: How often to call each, at least, after once to warm up.
         what: What to show beside the progress bar.
         least: For how many seconds to go on, at least.
+        of_all: What to make of all times of a function.
     """
     times: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
@@ -36,7 +42,7 @@ def seconds(
                 times[name].append(time.perf_counter() - start)
             rounds += 1
             bar.update(rounds <= repeat)
-    return {name: float(np.median(values)) for name, values in times.items()}
+    return {name: float(of_all(values)) for name, values in times.items()}
 
 
 def peak_bytes(function: Function) -> int:
@@ -58,11 +64,14 @@ def peak_bytes(function: Function) -> int:
 def copy_bandwidth(size: int = 1 << 28) -> float:
     """The bytes that the machine reads and writes in a second."""
     source, target = torch.zeros(size // 4), torch.zeros(size // 4)
-    return 2 * size / seconds({'copy': lambda: target.copy_(source)}, 5)['copy']
+    return 2 * size / _best_time(lambda: target.copy_(source))
 
 
 def matmul_flops(rows: int, width: int) -> float:
     """The floating point operations per second of such a matrix product."""
     x, weight, out = torch.randn(rows, width), torch.randn(width, width), torch.empty(rows, width)
-    time_ = seconds({'mm': lambda: torch.mm(x, weight, out=out)}, 5)['mm']
-    return 2 * rows * width * width / time_
+    return 2 * rows * width * width / _best_time(lambda: torch.mm(x, weight, out=out))
+
+
+def _best_time(function: Function) -> float:
+    return seconds({'': function}, 5, least=0.2, of_all=min)['']

@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter
 
 mpl.use('Agg')
 import matplotlib.pyplot as plt
@@ -27,6 +28,9 @@ def plot_ratios(rows: Rows, what: str, path: Path) -> None:
         axis.bar_label(bars, [f'{v:.1f}' if v < 100 else f'{v:.0f}' for v in values], fontsize=7)
     axis.axhline(1, color='black', linewidth=0.8)
     axis.set_yscale('log')
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter('{x:g}')
+    axis.yaxis.set_minor_formatter(NullFormatter())
     axis.set_ylabel(f"{what}, as a multiple of PyG's GINConv")
     axis.set_xticks(range(len(rows)), [row['workload'] for row in rows])
     axis.legend(fontsize=8, ncols=4, loc='upper center', bbox_to_anchor=(0.5, 1.14))
@@ -77,9 +81,9 @@ def plot_roofline(rows: Rows, path: Path) -> None:
     figure, axis = plt.subplots(figsize=(7, 4.5), layout='constrained')
     bandwidth = min(row['peak GB/s'] for row in rows)
     peak = max(row['peak GFLOP/s'] for row in rows)
-    intensity = np.geomspace(peak / bandwidth / 20, peak / bandwidth * 20)
-    roof = np.minimum(peak, bandwidth * intensity)
-    axis.plot(intensity, roof, color='black', label=f'{bandwidth:.0f} GB/s, {peak:.0f} GFLOP/s')
+    ridge = peak / bandwidth
+    label = f'{bandwidth:.3g} GB/s, {peak:.3g} GFLOP/s'
+    axis.plot([ridge / 20, ridge, ridge * 20], [peak / 20, peak, peak], color='black', label=label)
     for i, row in enumerate(rows):
         x, y, top = row['FLOP/byte'], row['GFLOP/s'], row['roof GFLOP/s']
         color = f'C{i}'
@@ -88,6 +92,7 @@ def plot_roofline(rows: Rows, path: Path) -> None:
         label = f'{row["workload"]} ({row["share of the roof, %"]:.0f} %)'
         axis.plot(x, y, 'o', color=color, label=label)
     axis.set(xscale='log', yscale='log', xlabel='operations per byte', ylabel='GFLOP/s')
+    axis.set_title('one layer (dot), and what the machine allows for it (bar)', fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     _save(figure, path)

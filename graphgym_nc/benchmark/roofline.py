@@ -22,8 +22,9 @@ def measure_roofline(workload: Workload, repeat: int) -> dict[str, Any]:
     """The work of one layer, forward and backward, and the time that it would take at
     the machine's peaks, beside the time that it takes.
 
-    Peaks are measured here: of matrix products with as many rows as there are edges, and of
-    copies of as many bytes, which caches may hold.
+    Peaks are measured here: of matrix products with as many rows as there are edges, of the
+    next width that is a multiple of eight, and of copies of as many bytes, which caches may
+    hold.
     """
     contestants = Contestants.of(workload, materialise=False)
     layer = contestants.functions['NC-GNN']
@@ -31,7 +32,7 @@ def measure_roofline(workload: Workload, repeat: int) -> dict[str, Any]:
         layer()
     flops, bytes_ = counter.get_total_flops(), _bytes(contestants.incidence, workload.channels)
     rows = max(contestants.incidence.num_edges, contestants.incidence.num_nodes)
-    peak = matmul_flops(rows, workload.channels)
+    peak = matmul_flops(rows, -(-workload.channels // 8) * 8)
     size = _FLOAT_BYTES * rows * workload.channels
     bandwidth = copy_bandwidth(max(size, _LEAST_BANDWIDTH_BYTES))
     time = seconds({'layer': layer}, repeat, workload.name, least=1.0)['layer']
