@@ -28,7 +28,13 @@ import graphgym_nc  # noqa: F401
 from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
-from graphgym_nc.benchmark.plot import plot_ratios, plot_roofline, plot_scaling, plot_shares
+from graphgym_nc.benchmark.plot import (
+    plot_listing,
+    plot_ratios,
+    plot_roofline,
+    plot_scaling,
+    plot_shares,
+)
 from graphgym_nc.benchmark.roofline import measure_roofline
 from graphgym_nc.benchmark.scaling import measure_scaling, slope
 from graphgym_nc.benchmark.step import PARTS, measure_run
@@ -107,7 +113,9 @@ def memory(args: argparse.Namespace) -> Rows:
 
 
 def triangles(args: argparse.Namespace) -> Rows:
-    return [measure_triangles(load_workload(n, args.dir), args.repeat) for n in args.workload]
+    rows = [measure_triangles(load_workload(n, args.dir), args.repeat) for n in args.workload]
+    plot_listing(rows, args.out / 'triangles.png')
+    return rows
 
 
 def step(args: argparse.Namespace) -> Rows:

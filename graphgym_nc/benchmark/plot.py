@@ -17,24 +17,36 @@ Rows = Sequence[dict[str, Any]]
 def plot_ratios(rows: Rows, what: str, path: Path) -> None:
     """Bars for every workload: what each layer takes, as a multiple of GIN's."""
     skipped = {'workload', 'graphs', 'messages', f'GINConv {"ms" if what == "time" else "MB"}'}
-    names = [name for name in rows[0] if name not in skipped]
-    names += [n for row in rows for n in row if n not in skipped and n not in names]
+    names = dict.fromkeys(name for row in rows for name in row if name not in skipped)
+    figure, axis = _bars(rows, list(names))
+    axis.axhline(1, color='black', linewidth=0.8)
+    axis.set_ylabel(f"{what}, as a multiple of PyG's GINConv")
+    _save(figure, path)
+
+
+def plot_listing(rows: Rows, path: Path) -> None:
+    """Bars for every workload: the time to find triangles."""
+    figure, axis = _bars(rows, [name for name in rows[0] if name.endswith(', ms')])
+    axis.set_ylabel('ms')
+    _save(figure, path)
+
+
+def _bars(rows: Rows, names: Sequence[str]) -> tuple[Any, Any]:
+    """Some columns of all workloads, on a log axis."""
     figure, axis = plt.subplots(figsize=(max(6, 1.6 + 1.3 * len(rows)), 4.2), layout='constrained')
     width = 0.8 / len(names)
-    for i, name in enumerate(dict.fromkeys(names)):
+    for i, name in enumerate(names):
         values = [row.get(name, np.nan) for row in rows]
         place = np.arange(len(rows)) + (i + 0.5) * width - 0.4
         bars = axis.bar(place, values, width, label=name)
         axis.bar_label(bars, [f'{v:.1f}' if v < 100 else f'{v:.0f}' for v in values], fontsize=7)
-    axis.axhline(1, color='black', linewidth=0.8)
     axis.set_yscale('log')
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter('{x:g}')
     axis.yaxis.set_minor_formatter(NullFormatter())
-    axis.set_ylabel(f"{what}, as a multiple of PyG's GINConv")
     axis.set_xticks(range(len(rows)), [row['workload'] for row in rows])
     axis.legend(fontsize=8, ncols=4, loc='upper center', bbox_to_anchor=(0.5, 1.14))
-    _save(figure, path)
+    return figure, axis
 
 
 def plot_scaling(rows: Rows, path: Path) -> None:
