@@ -10,8 +10,6 @@ roofline   how near a layer comes to the peaks of the machine, which are measure
 Without a name, the first three. Tables on the screen and, with plots, in --out.
 """
 
-import idle_threads  # noqa: F401  # isort: skip
-
 import argparse
 import json
 import math
@@ -22,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+os.environ.setdefault('GOMP_SPINCOUNT', '10000')  # as in main.py
+
 import torch
 
 import graphgym_nc  # noqa: F401

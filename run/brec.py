@@ -4,8 +4,6 @@ them it tells apart. Started again, it goes on where it was stopped.
 python run/brec.py DIR [--out FILE.jsonl] [--model nc-gnn] [--categories ...]
 """
 
-import idle_threads  # noqa: F401  # isort: skip
-
 import argparse
 import sys
 from dataclasses import fields

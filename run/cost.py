@@ -4,8 +4,6 @@ Writes cost.json into every folder: seconds for the test split, and multiply-acc
 of matrix products per graph.
 """
 
-import idle_threads  # noqa: F401  # isort: skip
-
 import argparse
 import json
 import sys

@@ -1,4 +1,6 @@
-import idle_threads  # noqa: F401  # isort: skip
+import os
+
+os.environ.setdefault('GOMP_SPINCOUNT', '10000')  # before torch is loaded: see docs/speed.md
 
 from graphgym_nc.runner import main
 
