@@ -86,9 +86,8 @@ def plot_shares(rows: Rows, parts: Sequence[str], path: Path) -> None:
 
 
 def plot_roofline(rows: Rows, path: Path) -> None:
-    """The rate of every workload against its operations per byte, with the roof above it.
-    Small workloads stay in caches, and have a higher roof than the one that is drawn: that of
-    the slowest memory and the fastest products.
+    """The rate of every workload against its operations per byte, and the roof above it, from
+    peaks at its own size. The line has the slowest memory and the fastest products of all.
     """
     figure, axis = plt.subplots(figsize=(7, 4.5), layout='constrained')
     bandwidth = min(row['peak GB/s'] for row in rows)
