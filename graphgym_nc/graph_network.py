@@ -1,5 +1,6 @@
 """Networks for graphs that GraphGym lacks."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch_geometric.graphgym.init import init_weights
 from torch_geometric.graphgym.models.gnn import FeatureEncoder, GNNPreMP
 from torch_geometric.graphgym.models.layer import MLP, GeneralLayer, new_layer_config
 
+from graphgym_nc.layer import twins_alike
 from graphgym_nc.registry import register_once
 
 
@@ -44,14 +46,21 @@ class JumpingKnowledgeGraphNetwork(torch.nn.Module):
         self.layers = torch.nn.ModuleList(_layer(dim, width) for dim in widths[:-1])
         self.classifiers = torch.nn.ModuleList(_classifier(dim, dim_out) for dim in widths)
         self.pooling = register.pooling_dict[cfg.model.graph_pooling]
+        # What comes before the layers, if anything, may tell nodes apart.
+        self.keeps_twins_alike = (
+            cfg.gnn.layer_type == 'ncgnnconv'
+            and cfg.gnn.layers_pre_mp == 0
+            and not cfg.dataset.node_encoder
+        )
         self.apply(init_weights)
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        batch = self.pre_mp(self.encoder(batch))
-        score = self._score(0, batch)
-        for i, layer in enumerate(self.layers, start=1):
-            batch = layer(batch)
-            score = score + self._score(i, batch)
+        with twins_alike(batch) if self.keeps_twins_alike else nullcontext():
+            batch = self.pre_mp(self.encoder(batch))
+            score = self._score(0, batch)
+            for i, layer in enumerate(self.layers, start=1):
+                batch = layer(batch)
+                score = score + self._score(i, batch)
         return score, batch.y
 
     def _score(self, layer: int, batch: Data) -> Tensor:

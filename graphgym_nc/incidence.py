@@ -7,6 +7,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from graphgym_nc import kernels
 from graphgym_nc.autograd import call
 from graphgym_nc.triangles import offsets
 
@@ -49,6 +50,28 @@ class Incidence:
         return Incidence(
             offsets(row, num_rows).to(dtype), col[order], offsets(col, num_cols).to(dtype), col_t
         )
+
+    @staticmethod
+    def from_rows(rowptr: Tensor, col: Tensor, num_cols: int) -> 'Incidence':
+        """Builds the matrix from its rows."""
+        if not kernels.enabled(col):
+            row = torch.arange(rowptr.numel() - 1, device=col.device)
+            row = row.repeat_interleave(rowptr.diff(), output_size=col.numel())
+            return Incidence.from_pairs(row, col, rowptr.numel() - 1, num_cols)
+        from graphgym_nc.kernels.graphs import transpose
+
+        rowptr_t, col_t = rowptr.new_empty(num_cols + 1), torch.empty_like(col)
+        transpose(rowptr.numpy(), col.numpy(), rowptr_t.numpy(), col_t.numpy())
+        return Incidence(rowptr, col, rowptr_t, col_t)
+
+    @staticmethod
+    def from_lists(col: Tensor, num_cols: int) -> 'Incidence':
+        """Builds the matrix from rows of as many entries each, of shape
+        :obj:`[num_rows, entries]`.
+        """
+        steps = torch.arange(col.size(0) + 1, dtype=col.dtype, device=col.device)
+        rowptr = steps * col.size(1)
+        return Incidence.from_rows(rowptr, col.flatten(), num_cols)
 
     @property
     def num_rows(self) -> int:

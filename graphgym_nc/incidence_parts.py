@@ -4,6 +4,7 @@ or by torch on any device: the same matrices, whichever way.
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -31,36 +32,33 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
     dtype = index_dtype(num_nodes, 2 * edge_index.size(1))
     edge_id = torch.empty(edge_index.size(1), dtype=dtype)
     edges = graphs.simple_edges(edge_index.numpy(), num_nodes, edge_id.numpy())
+    degree = np.bincount(edges.ravel(), minlength=num_nodes)
     edges, weight = triangles.weigh(edges, num_nodes, edge_id.numpy())
     num_edges, num_messages = weight.size, int(weight.sum(dtype='int64'))
     ends = torch.from_numpy(edges)
 
     twin, pair = torch.empty(num_nodes, dtype=dtype), torch.empty(num_edges, dtype=dtype)
     messages = torch.empty(num_nodes, dtype=torch.long)
-    triangles.find_twins(edges, weight, twin.numpy(), messages.numpy())
+    triangles.find_twins(edges, weight, degree, twin.numpy(), messages.numpy())
     first = triangles.pair_up(edges, twin.numpy(), pair.numpy())
     wide = index_dtype(num_nodes + num_edges, num_messages + 3 * num_edges)
     twins = None
     if twins_pay(first.size, num_edges, num_messages):
         rowptr = torch.empty(first.size + 1, dtype=wide)
         col = triangles.common_first_twins(edges, twin.numpy(), first, rowptr.numpy())
-        opposite = _with_transpose(rowptr, torch.from_numpy(col), num_nodes)
-        thrice = _steps(3, num_edges, wide)
-        sums = torch.stack([pair, *(ends.to(wide) + first.size)], dim=1).flatten()
+        opposite = Incidence.from_rows(rowptr, torch.from_numpy(col), num_nodes)
+        sums = torch.stack([pair, *(ends.to(wide) + first.size)], dim=1)
         twins = Twins(
-            _with_transpose(thrice, sums, first.size + num_nodes).transposed,
-            _with_transpose(_steps(1, num_nodes, dtype), twin, num_nodes),
+            Incidence.from_lists(sums, first.size + num_nodes).transposed,
+            Incidence.from_lists(twin[:, None], num_nodes),
         )
     else:
         rowptr = F.pad(torch.from_numpy(weight).cumsum(0, dtype=wide), (1, 0))
         opposite = _opposite(ends, num_nodes, rowptr, num_messages)
 
-    source, target = edge_index.to(dtype)
     return {
-        'neighbours': Incidence(
-            *_group(target, source, num_nodes), *_group(source, target, num_nodes)
-        ),
-        'endpoints': _with_transpose(_steps(2, num_edges, dtype), ends.t().flatten(), num_nodes),
+        'neighbours': neighbours_by_kernels(edge_index, num_nodes),
+        'endpoints': Incidence.from_lists(ends.t(), num_nodes),
         'opposite': opposite.transposed,
         'twins': twins,
         'weight': torch.from_numpy(weight),
@@ -68,6 +66,12 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
         'edge_id': torch.where(edge_id < 0, num_edges, edge_id),
         'num_messages': num_messages,
     }
+
+
+def neighbours_by_kernels(edge_index: Tensor, num_nodes: int) -> Incidence:
+    """Nodes times nodes: the sources of every node's edges."""
+    source, target = edge_index.to(index_dtype(num_nodes, edge_index.size(1)))
+    return Incidence(*_group(target, source, num_nodes), *_group(source, target, num_nodes))
 
 
 def parts_by_torch(
@@ -89,7 +93,8 @@ def parts_by_torch(
     edges, weight, edge = graph.edge_index[:, used], weight[used], new_id[edge]
     num_edges, num_messages = weight.numel(), edge.numel()
 
-    twin = _twins(edges, weight, num_nodes)
+    degree = torch.bincount(graph.edge_index.flatten(), minlength=num_nodes)
+    twin = _twins(edges, weight, degree)
     pair, first = _pairs(edges, twin)
     id_of_edge = torch.arange(num_edges, device=edge.device)
     twins, width = None, num_edges
@@ -125,10 +130,6 @@ def parts_by_torch(
     }
 
 
-def _steps(step: int, number: int, dtype: torch.dtype) -> Tensor:
-    return torch.arange(0, step * number + 1, step, dtype=dtype)
-
-
 def _group(key: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
     from graphgym_nc.kernels import graphs as kernel
 
@@ -159,21 +160,12 @@ def _opposite(edges: Tensor, num_nodes: int, rowptr: Tensor, num_messages: int) 
     return Incidence(*parts)
 
 
-def _with_transpose(rowptr: Tensor, col: Tensor, num_cols: int) -> Incidence:
-    from graphgym_nc.kernels import graphs as kernel
-
-    rowptr_t, col_t = rowptr.new_empty(num_cols + 1), torch.empty_like(col)
-    kernel.transpose(rowptr.numpy(), col.numpy(), rowptr_t.numpy(), col_t.numpy())
-    return Incidence(rowptr, col, rowptr_t, col_t)
-
-
-def _twins(edges: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
+def _twins(edges: Tensor, weight: Tensor, degree: Tensor) -> Tensor:
     """The first of every node's twins: see
     :meth:`graphgym_nc.kernels.triangles.find_twins`.
     """
-    degree = torch.bincount(edges.flatten(), minlength=num_nodes)
     u, v = edges[:, ((degree[edges] - 1) == weight).all(dim=0)]
-    number = torch.arange(num_nodes, device=edges.device)
+    number = torch.arange(degree.numel(), device=edges.device)
     return number.scatter_reduce(0, v, u, 'amin')
 
 

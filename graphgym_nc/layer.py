@@ -1,10 +1,11 @@
 """The layers, as GraphGym knows them."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,10 +16,16 @@ from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
 from typing_extensions import Self
 
+from graphgym_nc import kernels
+from graphgym_nc.incidence import Incidence
+from graphgym_nc.incidence_parts import neighbours_by_kernels
 from graphgym_nc.init import init_weights, torch_weights
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
+from graphgym_nc.nn.nc_conv import only_sums
 from graphgym_nc.registry import register_once
 from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.triangles import check_edge_index, plain
+from graphgym_nc.twin_pairs import TwinPairs
 from graphgym_nc.validation import ConfigError, check_nc, select_kernel
 
 
@@ -45,7 +52,8 @@ class NCGNNConvLayer(_NCLayer):
         self.model = NCGNNConv(**_nc_arguments(layer_config))
 
     def forward(self, batch: Data) -> Data:
-        batch.x = self.model(batch.x, batch.edge_index, incidence_of(batch))
+        edges = batch.get('twin_pairs') or incidence_of(batch)
+        batch.x = self.model(batch.x, batch.edge_index, edges)
         return batch
 
 
@@ -69,16 +77,22 @@ class NCGNNEConvLayer(_NCLayer):
 
 @register_once(register.layer_dict, 'nc_ginconv')
 class GINBaselineLayer(torch.nn.Module):
-    """GIN as the baseline of :obj:`ncgnnconv`: the same MLP1 and epsilon,
-    without the sum over the edges among neighbours.
+    """GIN as the baseline of :obj:`ncgnnconv`: the same MLP1, epsilon and (with
+    kernels, see :obj:`nc.kernel`) sum over neighbours, without that over the edges
+    among them.
     """
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
+        select_kernel(cfg)
         self.model = GINConv(**_gin_arguments(layer_config))
 
     def forward(self, batch: Data) -> Data:
-        batch.x = self.model(batch.x, batch.edge_index)
+        neighbours = neighbours_of(batch) if only_sums(self.model, GINConv) else None
+        if neighbours is None:
+            batch.x = self.model(batch.x, batch.edge_index)
+        else:
+            batch.x = self.model.nn(neighbours.sum_with_self(batch.x, self.model.eps))
         return batch
 
 
@@ -95,6 +109,20 @@ class GINEBaselineLayer(torch.nn.Module):
     def forward(self, batch: Data) -> Data:
         batch.x = self.model(batch.x, batch.edge_index, _edge_attr(batch, self.edge_dim))
         return batch
+
+
+@contextmanager
+def twins_alike(batch: Data) -> Iterator[None]:
+    """Within this context, layers take nodes with the same neighbours and features for
+    the same. For networks that treat all nodes alike, and do not draw anything at random
+    for each.
+    """
+    if not batch.x.requires_grad:
+        batch.twin_pairs = TwinPairs.of(incidence_of(batch), batch.x)
+    try:
+        yield
+    finally:
+        batch.pop('twin_pairs', None)
 
 
 _last = threading.local()
@@ -115,6 +143,39 @@ def incidence_of(batch: Data) -> TriangleIncidence:
         # So that no other layer needs to compare them.
         _last.incidence = replace(last, edge_index=edge_index)
     return _last.incidence
+
+
+def neighbours_of(batch: Data) -> Incidence | None:
+    """The sum over the neighbours of every node, built by the first layer that asks and
+    kept until another graph comes; :obj:`None` where there are no kernels for that.
+    """
+    edge_index, num_nodes = plain(batch.edge_index), batch.num_nodes
+    if not kernels.enabled(edge_index, batch.x):
+        return None
+    unknown = edge_index.is_inference()  # whether it has changed
+    kept: _Neighbours | None = getattr(_last, 'neighbours', None)
+    if unknown or kept is None or not kept.are_of(edge_index, num_nodes):
+        check_edge_index(edge_index, num_nodes)
+        matrix = neighbours_by_kernels(edge_index, num_nodes)
+        kept = _Neighbours(matrix, edge_index, 0 if unknown else edge_index._version)
+        _last.neighbours = kept
+    return kept.matrix
+
+
+class _Neighbours(NamedTuple):
+    """What :meth:`neighbours_of` has built, and what from."""
+
+    matrix: Incidence
+    edge_index: Tensor
+    version: int
+
+    def are_of(self, edge_index: Tensor, num_nodes: int) -> bool:
+        """Whether they were built from this very tensor, unchanged since."""
+        return (
+            edge_index is self.edge_index
+            and edge_index._version == self.version
+            and self.matrix.num_rows == num_nodes
+        )
 
 
 def _attached(batch: Data) -> TriangleIncidence | None:

@@ -1,9 +1,11 @@
+import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.graphgym.config import assert_cfg
 from torch_geometric.graphgym.model_builder import create_model
 
+from graphgym_nc.twin_pairs import TwinPairs
 from tests.reference import dense_graph
 
 
@@ -94,3 +96,66 @@ def test_graph_network_after_linear_layers(cfg):
     score.sum().backward()
     assert model.model.classifiers[0](torch.zeros(1, 8)).shape == (1, 4)
     assert all(p.grad is not None for p in model.parameters())
+
+
+def network_of_cliques(cfg, merged: bool, **kwargs):
+    """Scores, gradients and statistics after a training step on graphs with twins."""
+    torch.manual_seed(0)
+    model = graph_network(cfg, 'ncgnnconv', **kwargs).double()
+    model.model.keeps_twins_alike &= merged
+    sizes = (9, 6, 8)
+    graphs = [
+        Data(
+            x=torch.ones(2 * n, 3, dtype=torch.double) * n,
+            edge_index=to_edge_index(nx.barbell_graph(n, 0)),
+            y=torch.zeros(1, dtype=torch.long),
+        )
+        for n in sizes
+    ]
+    batch = Batch.from_data_list(graphs)
+    score, _ = model.model(batch)
+    assert 'twin_pairs' not in batch
+    (score * torch.arange(score.numel()).view_as(score)).sum().backward()
+    return [score, *(p.grad for p in model.parameters()), *model.buffers()]
+
+
+def to_edge_index(graph):
+    return torch.tensor(sorted(graph.to_directed().edges)).t()
+
+
+def test_twins_are_computed_once(cfg, monkeypatch):
+    merged = []
+    monkeypatch.setattr(
+        TwinPairs,
+        'of',
+        staticmethod(lambda *args, of=TwinPairs.of: merged.append(of(*args)) or merged[-1]),
+    )
+    ours = network_of_cliques(cfg, merged=True)
+    assert merged[0].num_edges < merged[0].incidence.num_edges / 4
+    theirs = network_of_cliques(cfg, merged=False)
+    assert len(merged) == 1
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize('key', ['encoder', 'pre_mp'])
+def test_nodes_that_an_encoder_may_tell_apart_are_no_twins(cfg, key):
+    assert graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
+    if key == 'encoder':
+        cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'LinearNode'
+    else:
+        cfg.gnn.layers_pre_mp = 1
+    assert not graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
+
+
+def test_gradient_of_the_input_is_that_of_every_node(cfg):
+    model = graph_network(cfg, 'ncgnnconv').model
+    graph = Data(
+        x=torch.ones(9, 3), edge_index=to_edge_index(nx.complete_graph(9)), y=torch.zeros(1)
+    )
+    batch = Batch.from_data_list([graph])
+    batch.x.requires_grad_()
+    x = batch.x
+    (gradient,) = torch.autograd.grad(model.eval()(batch)[0].sum(), x)
+    torch.testing.assert_close(gradient, gradient[:1].expand_as(gradient))
+    assert gradient.abs().sum() > 0

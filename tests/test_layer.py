@@ -15,9 +15,10 @@ from torch_geometric.graphgym.train import GraphGymDataModule
 from torch_geometric.graphgym.train import train as stock_train
 from torch_geometric.graphgym.utils.comp_budget import params_count
 from torch_geometric.loader import RandomNodeLoader
+from torch_geometric.nn import GINConv
 
 import graphgym_nc.layer
-from graphgym_nc import TriangleIncidence
+from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.layer import incidence_of
 from graphgym_nc.transforms import AddTriangles
 from graphgym_nc.validation import ConfigError
@@ -374,3 +375,28 @@ def test_pyg_example_with_stock_graphgym(
         _, score = compute_loss(pred, true)
     accuracy = (score.argmax(dim=-1) == true).float().mean()
     assert accuracy > 0.5  # seven and six classes
+
+
+@pytest.mark.parametrize('inference', [False, True])
+def test_gin_baseline_with_kernels_is_that_of_pyg(cfg, inference):
+    """Also when edges change in between."""
+    cfg.model.type = 'gnn'
+    model = model_of(cfg, 'nc_ginconv', layers_mp=2).model.eval()
+    with torch.inference_mode(inference):
+        batch = Batch.from_data_list([graph(7), graph(9, seed=1)])
+        for _ in range(2):
+            ours = model(batch.clone())[0]
+            with kernels.use('torch'):
+                theirs = model(batch.clone())[0]
+            torch.testing.assert_close(ours, theirs)
+            batch.edge_index[:, :4] = 3
+
+
+def test_gin_baseline_leaves_to_pyg_what_others_look_at(cfg, monkeypatch):
+    model = model_of(cfg, 'nc_ginconv', layers_mp=1)
+    seen = []
+    for module in model.modules():
+        if isinstance(module, GINConv):
+            module.register_message_forward_hook(lambda *args: seen.append(True))
+    model(Batch.from_data_list([graph()]))
+    assert seen

@@ -42,7 +42,7 @@ def weigh(edges: Array, num_nodes: int, edge_id: Array) -> tuple[Array, Array]:
 
 
 @compiled
-def find_twins(edges: Array, weight: Array, twin: Array, messages: Array) -> None:
+def find_twins(edges: Array, weight: Array, degree: Array, twin: Array, messages: Array) -> None:
     """Finds nodes with the same closed neighbourhood.
 
     Two nodes have it if and only if they are adjacent, and the triangles on their
@@ -51,15 +51,13 @@ def find_twins(edges: Array, weight: Array, twin: Array, messages: Array) -> Non
     Args:
         edges: The edges on triangles, of shape :obj:`[2, m]`.
         weight: The number of triangles on each.
+        degree: The number of all edges at every node, of shape :obj:`[num_nodes]`.
         twin: Takes the first of every node's twins, of shape :obj:`[num_nodes]`.
         messages: Takes the number of triangles at every node.
     """
-    degree = np.zeros(twin.size, np.int64)
     messages[:] = 0
     for e in range(weight.size):
         u, v = edges[0, e], edges[1, e]
-        degree[u] += 1
-        degree[v] += 1
         messages[u] += weight[e]
         messages[v] += weight[e]
     for v in range(twin.size):

@@ -12,14 +12,18 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from graphgym_nc import kernels
 from graphgym_nc.autograd import call
 from graphgym_nc.distributed import world_size
-from graphgym_nc.nn.stages import all_fit, as_stages, flatten, is_plain, is_plain_linear
+from graphgym_nc.merged_edges import Edges
+from graphgym_nc.nn.stages import Stage, all_fit, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
-from graphgym_nc.triangle_incidence import TriangleIncidence
 
 
 def communicate(
-    nn: torch.nn.Module, x: Tensor, incidence: TriangleIncidence, edge_attr: Tensor | None = None
+    nn: torch.nn.Module,
+    x: Tensor,
+    incidence: Edges,
+    edge_attr: Tensor | None = None,
+    then: Tensor | None = None,
 ) -> Tensor:
     r"""Sums :obj:`nn` over the edges among every node's neighbours,
 
@@ -47,25 +51,18 @@ def communicate(
         incidence: The triangles.
         edge_attr: Features of the edges in :obj:`incidence`, of shape
             :obj:`[num_edges, channels]`.
+        then: A matrix to multiply the sums with, which happens before they are
+            taken.
 
     Returns:
         The sums, of shape :obj:`[num_nodes, channels]`.
     """
-    if x.dim() != 2:
-        raise ValueError(f"'x' must have shape [num_nodes, channels] (got {list(x.shape)})")
-    if x.size(0) != incidence.num_nodes:
-        raise ValueError(
-            f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
-            f'{incidence.num_nodes} nodes'
-        )
-    if edge_attr is not None and edge_attr.shape != (incidence.num_edges, x.size(1)):
-        raise ValueError(
-            f"'edge_attr' must have shape {[incidence.num_edges, x.size(1)]}, for the edges on "
-            f"triangles and as wide as 'x' (got {list(edge_attr.shape)})"
-        )
+    _check_shapes(x, incidence, edge_attr)
     layers = list(flatten(nn))
     kernels_serve = _kernels_serve(x, incidence, edge_attr)
     stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
+    if stages is not None and then is not None:
+        stages.append(Stage.product(then))
     if stages is not None and incidence.num_edges == 0:
         return cast(Tensor, call(_NoMessages, x, stages[-1].width, *nn.parameters()))
     if stages is not None and all_fit(stages, x.size(1)):
@@ -83,7 +80,8 @@ def communicate(
         if edge_attr is not None:
             z = z + edge_attr
 
-    last = layers.pop() if per_node and layers and is_plain_linear(layers[-1]) else None
+    pull_out = per_node and then is None and layers and is_plain_linear(layers[-1])
+    last = layers.pop() if pull_out else None
     count = RowCount(incidence.weight, incidence.num_messages)
     for before, layer in zip([None, *layers], layers, strict=False):
         # BatchNorm does not need its output again.
@@ -94,6 +92,9 @@ def communicate(
             and is_plain(layer)
         )
         z = z.relu_() if in_place else _call(layer, z, count)
+    if then is not None:
+        check_width(z.size(1), then.size(1))
+        z = F.linear(z, then)
 
     # A node may have more messages than half precision can count.
     z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
@@ -105,6 +106,30 @@ def communicate(
         if bias is not None:
             out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
     return out.to(x.dtype)
+
+
+def _check_shapes(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> None:
+    if x.dim() != 2:
+        raise ValueError(f"'x' must have shape [num_nodes, channels] (got {list(x.shape)})")
+    if x.size(0) != incidence.num_nodes:
+        raise ValueError(
+            f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
+            f'{incidence.num_nodes} nodes'
+        )
+    if edge_attr is not None and edge_attr.shape != (incidence.num_edges, x.size(1)):
+        raise ValueError(
+            f"'edge_attr' must have shape {[incidence.num_edges, x.size(1)]}, for the edges on "
+            f"triangles and as wide as 'x' (got {list(edge_attr.shape)})"
+        )
+
+
+def check_width(width: int, expected: int) -> None:
+    """Makes sure that what comes out of a network over edges can be added to nodes."""
+    if width != expected:
+        raise ValueError(
+            f"'nn_communicate' must map to as many channels as the layer's input has "
+            f'({expected}, got {width})'
+        )
 
 
 class _NoMessages(torch.autograd.Function):
@@ -126,7 +151,7 @@ class _NoMessages(torch.autograd.Function):
         return x, None, *parameters
 
 
-def _kernels_serve(x: Tensor, incidence: TriangleIncidence, edge_attr: Tensor | None) -> bool:
+def _kernels_serve(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> bool:
     """Whether there are kernels for such features and indices."""
     features = (x,) if edge_attr is None else (x, edge_attr)
     return (

@@ -20,6 +20,7 @@ from torch.autograd.graph import increment_version
 from graphgym_nc.autograd import aliases, call
 from graphgym_nc.kernels import row_loops, rows
 from graphgym_nc.kernels.openmp import launch, threads_for
+from graphgym_nc.merged_edges import Edges
 from graphgym_nc.nn.stages import Stage
 from graphgym_nc.nn.weighted_batch_norm import (
     RowCount,
@@ -28,7 +29,6 @@ from graphgym_nc.nn.weighted_batch_norm import (
     tracks,
     weighted_batch_norm,
 )
-from graphgym_nc.triangle_incidence import TriangleIncidence
 
 _PADDED_TO = 8
 _ROWS_AT_ONCE = 1 << 12  # whose product stays in the cache
@@ -40,7 +40,7 @@ _KEPT = 3  # tensors of a stage: what goes into the product and comes out, and h
 def communicate_fused(
     stages: Sequence[Stage],
     x: Tensor,
-    incidence: TriangleIncidence,
+    incidence: Edges,
     edge_attr: Tensor | None = None,
 ) -> Tensor:
     """See :meth:`graphgym_nc.nn.communicate.communicate`.
@@ -114,7 +114,7 @@ class _Step(NamedTuple):
         return (None, None) if self.by_batch else self.running
 
     def after_product(
-        self, y: Tensor, lift: bool, incidence: TriangleIncidence, *vectors: Tensor | None
+        self, y: Tensor, lift: bool, incidence: Edges, *vectors: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """All of a stage but its product :obj:`y`, with bias, gamma and beta; and how
         it has normalised rows.
@@ -135,7 +135,7 @@ class _Step(NamedTuple):
         return out, norm
 
     def backward(
-        self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: TriangleIncidence
+        self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: Edges
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The gradient of :obj:`y`, and those of bias, gamma and beta, given that of all
         rows, which may be written to.
@@ -165,7 +165,7 @@ class _Network(NamedTuple):
         recorded: Whether there will be a backward pass.
     """
 
-    incidence: TriangleIncidence
+    incidence: Edges
     lift: bool
     steps: Sequence[_Step]
     recorded: bool

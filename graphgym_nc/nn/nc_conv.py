@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -9,8 +9,11 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.typing import Adj
 from torch_geometric.utils import is_sparse, to_edge_index
 
-from graphgym_nc.nn.communicate import communicate
+from graphgym_nc.merged_edges import Edges, MergedEdges
+from graphgym_nc.nn.communicate import check_width, communicate
+from graphgym_nc.nn.stages import is_plain, is_plain_linear
 from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.twin_pairs import TwinPairs
 
 # What of message passing a subclass may have made its own.
 _STEPS = ('message', 'aggregate', 'message_and_aggregate', 'update', 'propagate')
@@ -90,7 +93,7 @@ class NCGNNConv(MessagePassing):
         self,
         x: Tensor,
         edge_index: Adj,
-        triangle_index: Tensor | TriangleIncidence | None = None,
+        triangle_index: Tensor | TriangleIncidence | TwinPairs | None = None,
     ) -> Tensor:
         """Runs the forward pass.
 
@@ -99,33 +102,42 @@ class NCGNNConv(MessagePassing):
             edge_index: The edge indices.
             triangle_index: All triangles of the graph, or what
                 :meth:`graphgym_nc.TriangleIncidence.build` makes of them once
-                for many layers. If not given, they are found here.
+                for many layers. If not given, they are found here. Where nodes
+                with the same neighbours and input are known to have the same
+                :obj:`x`, their :class:`~graphgym_nc.TwinPairs`.
         """
-        incidence = _incidence(edge_index, x.size(0), triangle_index)
+        edges = (
+            triangle_index
+            if isinstance(triangle_index, TwinPairs)
+            else _incidence(edge_index, x.size(0), triangle_index)
+        )
+        incidence = edges.incidence if isinstance(edges, TwinPairs) else edges
         if self._sums_neighbours(edge_index, incidence):
             out = incidence.neighbours.sum_with_self(x, self.eps)
         else:
             # propagate_type: (x: Tensor)
             out = torch.addcmul(self.propagate(edge_index, x=x), 1 + self.eps, x)
-        return self.nn(_add(out, communicate(self.nn_communicate, x, incidence)))
+        return self._update(out, x, MergedEdges.by_features(edges, x))
+
+    def _update(self, out: Tensor, x: Tensor, edges: Edges) -> Tensor:
+        """Adds what the edges among neighbours say, and calls :obj:`nn`; if its first layer
+        makes rows narrower, and edges are few, before they are added up.
+        """
+        first = _narrowing_linear(self.nn) if edges.num_edges <= edges.num_nodes else None
+        if first is None:
+            return self.nn(_add(out, communicate(self.nn_communicate, x, edges)))
+        out = first(out) + communicate(self.nn_communicate, x, edges, then=first.weight)
+        for layer in list(self.nn.children())[1:]:
+            out = layer(out)
+        return out
 
     def message(self, x_j: Tensor) -> Tensor:
         return x_j
 
     def _sums_neighbours(self, edge_index: Adj, incidence: TriangleIncidence) -> bool:
-        """Whether :obj:`propagate` would do nothing but sum up the neighbours, for
-        which the incidence is faster: nobody has a say in it, or looks on.
-        """
+        """Whether the incidence has the sum over neighbours, which is then faster."""
         return (
-            all(getattr(type(self), name) is getattr(NCGNNConv, name) for name in _STEPS)
-            and type(self.aggr_module) is SumAggregation
-            and self.flow == 'source_to_target'
-            and self.decomposed_layers == 1
-            and not self.explain
-            and not (self._propagate_forward_pre_hooks or self._propagate_forward_hooks)
-            and not (self._message_forward_pre_hooks or self._message_forward_hooks)
-            and not (self._aggregate_forward_pre_hooks or self._aggregate_forward_hooks)
-            and not (self._edge_update_forward_pre_hooks or self._edge_update_forward_hooks)
+            only_sums(self, NCGNNConv)
             and isinstance(edge_index, Tensor)
             and not is_sparse(edge_index)
             # On another device than the CPU, a look at the edges would wait for it.
@@ -236,6 +248,23 @@ class NCGNNEConv(NCGNNConv):
         return (x_j + edge_attr).relu()
 
 
+def only_sums(conv: MessagePassing, cls: type[MessagePassing]) -> bool:
+    """Whether :obj:`propagate` of a layer does nothing but sum up the neighbours, if it does
+    so in :obj:`cls`: nobody has a say in it, or looks on.
+    """
+    return (
+        all(getattr(type(conv), name) is getattr(cls, name) for name in _STEPS)
+        and type(conv.aggr_module) is SumAggregation
+        and conv.flow == 'source_to_target'
+        and conv.decomposed_layers == 1
+        and not conv.explain
+        and not (conv._propagate_forward_pre_hooks or conv._propagate_forward_hooks)
+        and not (conv._message_forward_pre_hooks or conv._message_forward_hooks)
+        and not (conv._aggregate_forward_pre_hooks or conv._aggregate_forward_hooks)
+        and not (conv._edge_update_forward_pre_hooks or conv._edge_update_forward_hooks)
+    )
+
+
 def _incidence(
     edge_index: Adj, num_nodes: int, triangle_index: Tensor | TriangleIncidence | None
 ) -> TriangleIncidence:
@@ -247,12 +276,17 @@ def _incidence(
 
 
 def _add(out: Tensor, communicated: Tensor) -> Tensor:
-    if communicated.size(-1) != out.size(-1):
-        raise ValueError(
-            f"'nn_communicate' must map to as many channels as the layer's input has "
-            f'({out.size(-1)}, got {communicated.size(-1)})'
-        )
+    check_width(communicated.size(-1), out.size(-1))
     return out + communicated
+
+
+def _narrowing_linear(nn: torch.nn.Module) -> torch.nn.Linear | None:
+    """The Linear layer that a network begins with, if it makes rows narrower."""
+    if type(nn) is not torch.nn.Sequential or not is_plain(nn) or not nn:
+        return None
+    first = cast(torch.nn.Linear, nn[0])
+    narrows = is_plain_linear(first) and first.weight.size(0) < first.weight.size(1)
+    return first if narrows else None
 
 
 def _in_channels(nn: torch.nn.Module) -> int:

@@ -37,6 +37,11 @@ class Stage(NamedTuple):
         running = _tensor(norm, 'running_mean'), _tensor(norm, 'running_var')
         return Stage(parameters, norm, running, relu)
 
+    @staticmethod
+    def product(weight: Tensor) -> 'Stage':
+        """The stage of a matrix product alone."""
+        return Stage((weight, None, None, None), None, (None, None), False)
+
     @property
     def is_linear(self) -> bool:
         """Whether nothing follows."""
