@@ -36,6 +36,10 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     # its many terms, does not drown all else at first (the paper: 1.0)
     cfg.nc.communicate_scale = 1.0
 
+    # What is made of MLP2 over the edges among a node's neighbours: their sum ('add',
+    # the paper's) or 'mean', where a few nodes have thousands of them (COLLAB)
+    cfg.nc.communicate_aggr = 'add'
+
     # Initial weights of all Linear layers: GraphGym's ('xavier', with the gain of
     # ReLU) or PyTorch's own ('torch'), which are smaller
     cfg.nc.init = 'xavier'

@@ -197,7 +197,11 @@ def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
     select_kernel(cfg)
     nn_communicate = _mlp(layer_config, layer_config.dim_in)
-    return {**_gin_arguments(layer_config), 'nn_communicate': nn_communicate}
+    return {
+        **_gin_arguments(layer_config),
+        'nn_communicate': nn_communicate,
+        'communicate_aggr': cfg.nc.communicate_aggr,
+    }
 
 
 def _mlp(layer_config: LayerConfig, dim_out: int) -> torch.nn.Sequential:

@@ -192,6 +192,7 @@ def _options(config: dict[str, Any], paper: Experiment) -> str:
     }
     if not _model(config).startswith('GIN'):
         given['nc.communicate_scale'] = (config['nc'].get('communicate_scale', 1.0), 1.0)
+        given['nc.communicate_aggr'] = (config['nc'].get('communicate_aggr', 'add'), 'add')
     return ', '.join(f'{key} {ours}' for key, (ours, theirs) in given.items() if ours != theirs)
 
 

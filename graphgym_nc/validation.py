@@ -16,6 +16,7 @@ from yacs.config import CfgNode
 
 from graphgym_nc import kernels
 from graphgym_nc.agg import less_is_better
+from graphgym_nc.nn.nc_conv import COMMUNICATE_AGGR
 from graphgym_nc.settings import flat
 
 # Keys of GraphGym that neither it nor this package reads.
@@ -65,6 +66,7 @@ def check_nc(cfg: CfgNode) -> None:
     _check(width >= 1, 'nc.mlp_expansion', width, 'an integer from 1')
     scale = nc.communicate_scale
     _check(math.isfinite(scale) and scale > 0, 'nc.communicate_scale', scale, 'a positive number')
+    check_choice('nc.communicate_aggr', nc.communicate_aggr, COMMUNICATE_AGGR)
     _check(math.isfinite(nc.eps), 'nc.eps', nc.eps, 'a finite number')
     check_choice('nc.kernel', nc.kernel, kernels.CHOICES)
     megabytes = nc.triangle_store_mb

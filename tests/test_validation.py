@@ -24,6 +24,7 @@ def test_keys_are_there_after_the_import_alone():
     ('key', 'value', 'message'),
     [
         ('mlp_layers', 0, "'nc.mlp_layers' is 0, but must be an integer from 1"),
+        ('communicate_aggr', 'sum', "'nc.communicate_aggr' is 'sum', but must be one of"),
         ('communicate_scale', 0.0, "'nc.communicate_scale' is 0.0, but must be a positive number"),
         ('eps', float('nan'), "'nc.eps' is nan, but must be a finite number"),
         (

@@ -15,6 +15,9 @@ from graphgym_nc.nn.stages import is_plain, is_plain_linear
 from graphgym_nc.triangle_incidence import TriangleIncidence
 from graphgym_nc.twin_pairs import TwinPairs
 
+#: What can be made of the edges among a node's neighbours.
+COMMUNICATE_AGGR = ('add', 'mean')
+
 # What of message passing a subclass may have made its own.
 _STEPS = ('message', 'aggregate', 'message_and_aggregate', 'update', 'propagate')
 
@@ -53,6 +56,10 @@ class NCGNNConv(MessagePassing):
             (default: :obj:`0.`)
         train_eps (bool, optional): If set to :obj:`False`, :math:`\epsilon`
             will not be a trainable parameter. (default: :obj:`True`)
+        communicate_aggr (str, optional): :obj:`"add"` for the sum over the edges
+            among neighbours, as in the paper, or :obj:`"mean"`, for graphs with so
+            many of them that the sums of few nodes outweigh all else. A mean does not
+            tell how many there are. (default: :obj:`"add"`)
         **kwargs (optional): Additional arguments of
             :class:`torch_geometric.nn.conv.MessagePassing`.
 
@@ -70,10 +77,17 @@ class NCGNNConv(MessagePassing):
         nn_communicate: torch.nn.Module,
         eps: float = 0.0,
         train_eps: bool = True,
+        communicate_aggr: str = 'add',
         **kwargs: Any,
     ) -> None:
+        if communicate_aggr not in COMMUNICATE_AGGR:
+            raise ValueError(
+                f"'communicate_aggr' is {communicate_aggr!r}, but must be one of "
+                f'{", ".join(COMMUNICATE_AGGR)}'
+            )
         kwargs.setdefault('aggr', 'add')
         super().__init__(**kwargs)
+        self.communicate_aggr = communicate_aggr
         self.nn = nn
         self.nn_communicate = nn_communicate
         self.initial_eps = eps
@@ -125,10 +139,16 @@ class NCGNNConv(MessagePassing):
         """
         first = _narrowing_linear(self.nn) if edges.num_edges <= edges.num_nodes else None
         if first is None:
-            return self.nn(_add(out, communicate(self.nn_communicate, x, edges)))
-        out = first(out) + communicate(self.nn_communicate, x, edges, then=first.weight)
+            return self.nn(_add(out, self._communicate(x, edges)))
+        out = first(out) + self._communicate(x, edges, then=first.weight)
         for layer in list(self.nn.children())[1:]:
             out = layer(out)
+        return out
+
+    def _communicate(self, x: Tensor, edges: Edges, **kwargs: Tensor | None) -> Tensor:
+        out = communicate(self.nn_communicate, x, edges, **kwargs)
+        if self.communicate_aggr == 'mean':
+            out = out / edges.messages.clamp(min=1)[:, None].to(out.dtype)
         return out
 
     def message(self, x_j: Tensor) -> Tensor:
@@ -179,6 +199,8 @@ class NCGNNEConv(NCGNNConv):
             :obj:`None`, node and edge feature dimensionality is expected to
             match. Otherwise, edge features are linearly transformed to match
             node feature dimensionality. (default: :obj:`None`)
+        communicate_aggr (str, optional): See :class:`NCGNNConv`.
+            (default: :obj:`"add"`)
         **kwargs (optional): Additional arguments of
             :class:`torch_geometric.nn.conv.MessagePassing`.
 
@@ -198,9 +220,10 @@ class NCGNNEConv(NCGNNConv):
         eps: float = 0.0,
         train_eps: bool = True,
         edge_dim: int | None = None,
+        communicate_aggr: str = 'add',
         **kwargs: Any,
     ) -> None:
-        super().__init__(nn, nn_communicate, eps, train_eps, **kwargs)
+        super().__init__(nn, nn_communicate, eps, train_eps, communicate_aggr, **kwargs)
         # `super().__init__` has called `reset_parameters` without it.
         self.lin = None if edge_dim is None else Linear(edge_dim, _in_channels(nn))
 
@@ -242,7 +265,7 @@ class NCGNNEConv(NCGNNConv):
         # propagate_type: (x: Tensor, edge_attr: Tensor)
         out = self.propagate(edge_index, x=x, edge_attr=edge_attr)
         out = torch.addcmul(out, 1 + self.eps, x)
-        return self.nn(_add(out, communicate(self.nn_communicate, x, incidence, edge_mean)))
+        return self.nn(_add(out, self._communicate(x, incidence, edge_attr=edge_mean)))
 
     def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
         return (x_j + edge_attr).relu()

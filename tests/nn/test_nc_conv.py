@@ -452,3 +452,33 @@ def test_gradient_of_features_without_triangles():
     incidence = TriangleIncidence.build(torch.empty(2, 0, dtype=torch.long), 4)
     (grad,) = torch.autograd.grad(communicate(paper_mlp(), x, incidence).sum(), x)
     assert torch.equal(grad, torch.zeros(4, D))
+
+
+@pytest.mark.parametrize('edges', [False, True])
+def test_mean_over_the_edges_among_neighbours(edges):
+    torch.manual_seed(0)
+    edge_index = torch.cat([dense_graph(9, 0.5), torch.tensor([[9, 0], [0, 9]])], dim=1)
+    x, edge_attr = torch.randn(10, D), torch.randn(edge_index.size(1), D)
+    identity = Sequential()
+    cls, args = (NCGNNEConv, (edge_attr,)) if edges else (NCGNNConv, ())
+    add, mean = (
+        cls(identity, Linear(D, D), communicate_aggr=aggr).eval() for aggr in ('add', 'mean')
+    )
+    mean.load_state_dict(add.state_dict())
+    messages = TriangleIncidence.build(edge_index, 10).messages
+    assert messages.min() == 0
+    assert messages.max() > 2
+    nothing = cls(identity, Sequential(Linear(D, D), ReLU()))
+    for parameter in nothing.nn_communicate.parameters():
+        torch.nn.init.constant_(parameter, -1e9 if parameter.dim() == 1 else 0)
+    gin = nothing(x, edge_index, *args)
+    summed = add(x, edge_index, *args) - gin
+    expected = gin + summed / messages.clamp(min=1)[:, None]
+    torch.testing.assert_close(mean(x, edge_index, *args), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_unknown_aggregation():
+    with pytest.raises(
+        ValueError, match="'communicate_aggr' is 'max', but must be one of add, mean"
+    ):
+        NCGNNConv(Linear(D, D), Linear(D, D), communicate_aggr='max')
