@@ -5,6 +5,7 @@ memory     its peak memory, likewise
 triangles  finding triangles, and building what the layers need of them
 step       training steps through the runner, and where their time goes
 scaling    time and memory of a layer against the number of messages
+equal      four layers with a row for every edge, or for edges that are equal (imdb, collab)
 roofline   how near a layer comes to the peaks of the machine, which are measured, too
 
 Without a name, the first three. Tables on the screen and, with plots, in --out.
@@ -27,6 +28,7 @@ import torch
 
 import graphgym_nc  # noqa: F401
 from graphgym_nc.allocator import keep_freed_memory
+from graphgym_nc.benchmark.equal_edges import measure_equal_edges
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
 from graphgym_nc.benchmark.plot import (
@@ -46,6 +48,8 @@ from graphgym_nc.report import markdown
 Rows = list[dict[str, Any]]
 
 _STEP_CONFIGS = ('cluster_4l_100k', 'pattern_4l_100k')
+
+_WITH_TWINS = {'imdb': 32, 'collab': 256}  # and the paper's batch sizes
 
 
 def main() -> None:
@@ -73,7 +77,7 @@ def parse_args() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add('what', nargs='*', help='layer, memory, triangles, step, scaling, roofline')
+    add('what', nargs='*', help='layer, memory, triangles, step, scaling, equal, roofline')
     add(
         '--workload',
         nargs='+',
@@ -143,6 +147,14 @@ def scaling(args: argparse.Namespace) -> Rows:
     return rows
 
 
+def equal(args: argparse.Namespace) -> Rows:
+    return [
+        measure_equal_edges(load_workload(name, args.dir, batch_size), min(args.repeat, 5))
+        for name, batch_size in _WITH_TWINS.items()
+        if name in args.workload
+    ]
+
+
 def roofline(args: argparse.Namespace) -> Rows:
     rows = [measure_roofline(load_workload(n, args.dir), args.repeat) for n in args.workload]
     plot_roofline(rows, args.out / 'roofline.png')
@@ -151,7 +163,7 @@ def roofline(args: argparse.Namespace) -> Rows:
 
 MEASURES: dict[str, Callable[[argparse.Namespace], Rows]] = {
     'layer': layer, 'memory': memory, 'triangles': triangles, 'step': step, 'scaling': scaling,
-    'roofline': roofline,
+    'equal': equal, 'roofline': roofline,
 }  # fmt: skip
 
 
