@@ -15,8 +15,7 @@ import graphgym_nc.network
 import graphgym_nc.optim  # noqa: F401
 from graphgym_nc.triangle_incidence import TriangleIncidence
 from graphgym_nc.triangles import find_triangles
-from graphgym_nc.twin_pairs import TwinPairs
 
 __version__ = '0.1.0'
 
-__all__ = ['TriangleIncidence', 'TwinPairs', 'find_triangles']
+__all__ = ['TriangleIncidence', 'find_triangles']

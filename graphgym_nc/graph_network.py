@@ -15,6 +15,8 @@ from torch_geometric.graphgym.models.gnn import FeatureEncoder, GNNPreMP
 from torch_geometric.graphgym.models.layer import MLP, GeneralLayer, new_layer_config
 
 from graphgym_nc.layer import twins_alike
+from graphgym_nc.nn import NCGNNConv
+from graphgym_nc.nn.stages import is_plain, only_sums
 from graphgym_nc.registry import register_once
 
 
@@ -46,22 +48,32 @@ class JumpingKnowledgeGraphNetwork(torch.nn.Module):
         self.layers = torch.nn.ModuleList(_layer(dim, width) for dim in widths[:-1])
         self.classifiers = torch.nn.ModuleList(_classifier(dim, dim_out) for dim in widths)
         self.pooling = register.pooling_dict[cfg.model.graph_pooling]
-        # What comes before the layers, if anything, may tell nodes apart.
+        # What comes before the layers, if anything, may tell nodes apart, and an activation
+        # that is not known may draw something for each.
         self.keeps_twins_alike = (
             cfg.gnn.layer_type == 'ncgnnconv'
+            and cfg.gnn.act == 'relu'
             and cfg.gnn.layers_pre_mp == 0
             and not cfg.dataset.node_encoder
         )
         self.apply(init_weights)
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        with twins_alike(batch) if self.keeps_twins_alike else nullcontext():
+        with twins_alike(batch) if self._keeps_twins_alike() else nullcontext():
             batch = self.pre_mp(self.encoder(batch))
             score = self._score(0, batch)
             for i, layer in enumerate(self.layers, start=1):
                 batch = layer(batch)
                 score = score + self._score(i, batch)
         return score, batch.y
+
+    def _keeps_twins_alike(self) -> bool:
+        """Whether nobody, such as an explainer, has a say in any layer."""
+        return self.keeps_twins_alike and all(
+            is_plain(module)
+            and (not isinstance(module, NCGNNConv) or only_sums(module, NCGNNConv))
+            for module in self.layers.modules()
+        )
 
     def _score(self, layer: int, batch: Data) -> Tensor:
         pooled = self.pooling(batch.x, batch.batch)

@@ -70,7 +70,7 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
 
 def neighbours_by_kernels(edge_index: Tensor, num_nodes: int) -> Incidence:
     """Nodes times nodes: the sources of every node's edges."""
-    source, target = edge_index.to(index_dtype(num_nodes, edge_index.size(1)))
+    source, target = edge_index.to(index_dtype(num_nodes, edge_index.size(1))).contiguous()
     return Incidence(*_group(target, source, num_nodes), *_group(source, target, num_nodes))
 
 

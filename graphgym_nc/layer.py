@@ -14,6 +14,7 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
+from torch_geometric.utils import is_sparse
 from typing_extensions import Self
 
 from graphgym_nc import kernels
@@ -21,7 +22,7 @@ from graphgym_nc.incidence import Incidence
 from graphgym_nc.incidence_parts import neighbours_by_kernels
 from graphgym_nc.init import init_weights, torch_weights
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
-from graphgym_nc.nn.nc_conv import only_sums
+from graphgym_nc.nn.stages import is_plain, only_sums
 from graphgym_nc.registry import register_once
 from graphgym_nc.triangle_incidence import TriangleIncidence
 from graphgym_nc.triangles import check_edge_index, plain
@@ -88,7 +89,8 @@ class GINBaselineLayer(torch.nn.Module):
         self.model = GINConv(**_gin_arguments(layer_config))
 
     def forward(self, batch: Data) -> Data:
-        neighbours = neighbours_of(batch) if only_sums(self.model, GINConv) else None
+        unseen = only_sums(self.model, GINConv) and is_plain(self.model)
+        neighbours = neighbours_of(batch) if unseen else None
         if neighbours is None:
             batch.x = self.model(batch.x, batch.edge_index)
         else:
@@ -114,10 +116,10 @@ class GINEBaselineLayer(torch.nn.Module):
 @contextmanager
 def twins_alike(batch: Data) -> Iterator[None]:
     """Within this context, layers take nodes with the same neighbours and features for
-    the same. For networks that treat all nodes alike, and do not draw anything at random
-    for each.
+    the same, on the CPU. For networks that treat all nodes alike, and do not draw anything
+    at random for each.
     """
-    if not batch.x.requires_grad:
+    if not batch.x.requires_grad and kernels.enabled(batch.x, plain(batch.edge_index)):
         batch.twin_pairs = TwinPairs.of(incidence_of(batch), batch.x)
     try:
         yield
@@ -149,6 +151,8 @@ def neighbours_of(batch: Data) -> Incidence | None:
     """The sum over the neighbours of every node, built by the first layer that asks and
     kept until another graph comes; :obj:`None` where there are no kernels for that.
     """
+    if is_sparse(batch.edge_index):
+        return None
     edge_index, num_nodes = plain(batch.edge_index), batch.num_nodes
     if not kernels.enabled(edge_index, batch.x):
         return None
@@ -156,7 +160,8 @@ def neighbours_of(batch: Data) -> Incidence | None:
     kept: _Neighbours | None = getattr(_last, 'neighbours', None)
     if unknown or kept is None or not kept.are_of(edge_index, num_nodes):
         check_edge_index(edge_index, num_nodes)
-        matrix = neighbours_by_kernels(edge_index, num_nodes)
+        with torch.inference_mode(False):  # it may serve in training yet
+            matrix = neighbours_by_kernels(edge_index, num_nodes)
         kept = _Neighbours(matrix, edge_index, 0 if unknown else edge_index._version)
         _last.neighbours = kept
     return kept.matrix

@@ -36,6 +36,17 @@ class MergedEdges:
     weight: Tensor
 
     @staticmethod
+    def may_pay(edges: TriangleIncidence | TwinPairs, x: Tensor) -> bool:
+        """Whether :meth:`by_features` looks for edges that are equal."""
+        return (
+            edges.num_edges >= _MIN_EDGES
+            and not (x.requires_grad and torch.is_grad_enabled())
+            and edges.num_messages <= torch.iinfo(edges.weight.dtype).max
+            and x.dtype == torch.float32
+            and kernels.enabled(x, edges.weight)
+        )
+
+    @staticmethod
     def by_features(edges: TriangleIncidence | TwinPairs, x: Tensor) -> 'Edges':
         """Merges edges, if that makes them much fewer, and nobody asks for the
         gradient of :obj:`x`.
@@ -44,14 +55,7 @@ class MergedEdges:
             edges: The edges.
             x: The features of all nodes, of shape :obj:`[num_nodes, channels]`.
         """
-        number, weight = edges.num_edges, edges.weight
-        if (
-            number < _MIN_EDGES
-            or (x.requires_grad and torch.is_grad_enabled())
-            or edges.num_messages > torch.iinfo(weight.dtype).max
-            or x.dtype != torch.float32
-            or not kernels.enabled(x, weight)
-        ):
+        if not MergedEdges.may_pay(edges, x):
             return edges
         from graphgym_nc.kernels.equal_rows import equal_rows, merge_edges
 
@@ -61,6 +65,7 @@ class MergedEdges:
         different = equal_rows(bits.numpy(), row.numpy(), _MAX_DIFFERENT)
         if different > _MAX_DIFFERENT:
             return edges
+        number, weight = edges.num_edges, edges.weight
         merged = torch.empty(number, dtype=ends.dtype)
         size = merge_edges(ends.numpy(), row.numpy(), different, merged.numpy())
         if _MIN_SAVED * size > number:

@@ -16,7 +16,7 @@ from yacs.config import CfgNode
 
 from graphgym_nc import kernels
 from graphgym_nc.agg import less_is_better
-from graphgym_nc.nn.nc_conv import COMMUNICATE_AGGR
+from graphgym_nc.nn.communicate import COMMUNICATE_AGGR
 from graphgym_nc.settings import flat
 
 # Keys of GraphGym that neither it nor this package reads.

@@ -2,9 +2,11 @@ import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
+from torch_geometric.explain.algorithm.utils import set_masks
 from torch_geometric.graphgym.config import assert_cfg
 from torch_geometric.graphgym.model_builder import create_model
 
+from graphgym_nc import kernels
 from graphgym_nc.twin_pairs import TwinPairs
 from tests.reference import dense_graph
 
@@ -159,3 +161,27 @@ def test_gradient_of_the_input_is_that_of_every_node(cfg):
     (gradient,) = torch.autograd.grad(model.eval()(batch)[0].sum(), x)
     torch.testing.assert_close(gradient, gradient[:1].expand_as(gradient))
     assert gradient.abs().sum() > 0
+
+
+@pytest.mark.parametrize('how', ['masks', 'hook'])
+def test_nodes_that_an_explainer_tells_apart_are_no_twins(cfg, monkeypatch, how):
+    model = graph_network(cfg, 'ncgnnconv').model
+    edge_index = to_edge_index(nx.complete_graph(9))
+    conv = model.layers[0].layer.model
+    if how == 'masks':
+        set_masks(model, torch.randn(edge_index.size(1)), edge_index)
+    else:
+        conv.register_forward_hook(lambda module, args, out: out * torch.arange(9)[:, None])
+    monkeypatch.setattr(TwinPairs, 'of', None)  # would fail
+    batch = Batch.from_data_list(
+        [Data(x=torch.ones(9, 3), edge_index=edge_index, y=torch.ones(1))]
+    )
+    assert model(batch)[0].shape == (1, 4)
+
+
+def test_twins_are_looked_for_on_the_cpu_alone(cfg, monkeypatch):
+    """Elsewhere, a look at the features would wait for the device."""
+    model = graph_network(cfg, 'ncgnnconv').model
+    monkeypatch.setattr(TwinPairs, 'of', None)  # would fail
+    with kernels.use('torch'):
+        model(two_graphs())

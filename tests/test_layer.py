@@ -16,6 +16,7 @@ from torch_geometric.graphgym.train import train as stock_train
 from torch_geometric.graphgym.utils.comp_budget import params_count
 from torch_geometric.loader import RandomNodeLoader
 from torch_geometric.nn import GINConv
+from torch_geometric.utils import to_torch_csr_tensor
 
 import graphgym_nc.layer
 from graphgym_nc import TriangleIncidence, kernels
@@ -377,26 +378,50 @@ def test_pyg_example_with_stock_graphgym(
     assert accuracy > 0.5  # seven and six classes
 
 
+def gin_baseline(cfg):
+    cfg.nc.mlp_batchnorm = False
+    return model_of(cfg, 'nc_ginconv', layers_mp=2).model
+
+
 @pytest.mark.parametrize('inference', [False, True])
 def test_gin_baseline_with_kernels_is_that_of_pyg(cfg, inference):
-    """Also when edges change in between."""
-    cfg.model.type = 'gnn'
-    model = model_of(cfg, 'nc_ginconv', layers_mp=2).model.eval()
+    """Also when the edges change in the very same tensor."""
+    model = gin_baseline(cfg).eval()
     with torch.inference_mode(inference):
         batch = Batch.from_data_list([graph(7), graph(9, seed=1)])
+        x = batch.x
         for _ in range(2):
-            ours = model(batch.clone())[0]
+            ours = model(batch)[0]
+            batch.x = x
             with kernels.use('torch'):
-                theirs = model(batch.clone())[0]
+                theirs = model(batch)[0]
+            batch.x = x
             torch.testing.assert_close(ours, theirs)
             batch.edge_index[:, :4] = 3
 
 
-def test_gin_baseline_leaves_to_pyg_what_others_look_at(cfg, monkeypatch):
-    model = model_of(cfg, 'nc_ginconv', layers_mp=1)
-    seen = []
+def test_gin_baseline_trains_on_what_it_has_seen_in_inference(cfg):
+    model, batch = gin_baseline(cfg), Batch.from_data_list([graph()])
+    x = batch.x
+    with torch.inference_mode():
+        model(batch)
+    batch.x = x
+    model(batch)[0].sum().backward()
+
+
+@pytest.mark.parametrize('hook', ['register_forward_hook', 'register_message_forward_hook'])
+def test_gin_baseline_leaves_to_pyg_what_others_look_at(cfg, hook):
+    model, seen = gin_baseline(cfg), []
     for module in model.modules():
         if isinstance(module, GINConv):
-            module.register_message_forward_hook(lambda *args: seen.append(True))
+            getattr(module, hook)(lambda *args: seen.append(True))
     model(Batch.from_data_list([graph()]))
-    assert seen
+    assert len(seen) == 2
+
+
+@pytest.mark.filterwarnings('ignore:Sparse')
+def test_gin_baseline_with_sparse_edges(cfg):
+    model, batch = gin_baseline(cfg).eval(), Batch.from_data_list([graph()])
+    expected = model(batch.clone())[0]
+    batch.edge_index = to_torch_csr_tensor(batch.edge_index, size=(9, 9))
+    torch.testing.assert_close(model(batch)[0], expected)

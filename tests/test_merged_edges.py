@@ -2,7 +2,8 @@ import copy
 
 import pytest
 import torch
-from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
+from torch.nn import BatchNorm1d, Dropout, Linear, ReLU, Sequential
+from torch_geometric.nn import GraphNorm
 from torch_geometric.utils import to_undirected
 
 from graphgym_nc import TriangleIncidence, kernels
@@ -109,3 +110,39 @@ def test_narrowing_layer_names_a_wrong_width():
     conv = NCGNNConv(Sequential(Linear(6, 2)), Linear(6, 5))
     with pytest.raises(ValueError, match=r"'nn_communicate' must map .* \(6, got 5\)"):
         conv(torch.ones(10, 6), dense_graph(10, 0.3))
+
+
+def test_narrowing_layer_with_an_activation_used_twice():
+    act = ReLU()
+    conv = NCGNNConv(Sequential(Linear(6, 2), act, Linear(2, 2), act), Linear(6, 6))
+    out = conv(torch.randn(10, 6), dense_graph(10, 0.3))
+    assert out.min() == 0
+    assert out.max() > 0
+
+
+def test_features_of_other_nodes_are_refused_before_they_are_read():
+    incidence = TriangleIncidence.build(dense_graph(12), 12)
+    conv = NCGNNConv(Linear(3, 3), Linear(3, 3))
+    with pytest.raises(
+        ValueError, match="'x' has 9 rows, but the triangles belong to a graph of 12"
+    ):
+        conv(one_hot(9), dense_graph(9), incidence)
+
+
+@pytest.mark.parametrize('layer', [GraphNorm(3), Dropout(0.5)])
+def test_networks_that_may_tell_rows_apart_see_every_edge(layer):
+    x, edge_index = one_hot(), dense_graph(12)
+    nn, rows = Sequential(Linear(3, 3), layer), []
+    incidence = TriangleIncidence.build(edge_index, 12)
+    layer.register_forward_hook(lambda module, args, out: rows.append(out.size(0)))
+    NCGNNConv(Linear(3, 3), nn)(x, edge_index, incidence)
+    NCGNNConv(Linear(3, 3), nn)(x, edge_index, pairs_of(edge_index, torch.zeros(12, 3)))
+    assert rows == [incidence.num_edges] * 2
+
+
+def test_narrowing_layer_under_autocast_has_the_type_of_others():
+    x = torch.randn(10, 6)
+    with torch.autocast('cpu', torch.bfloat16):
+        for p in (0.3, 0.9):
+            conv = NCGNNConv(Sequential(Linear(6, 2)), Linear(6, 6))
+            assert conv(x, dense_graph(10, p)).dtype == torch.bfloat16

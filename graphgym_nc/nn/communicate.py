@@ -12,10 +12,15 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from graphgym_nc import kernels
 from graphgym_nc.autograd import call
 from graphgym_nc.distributed import world_size
-from graphgym_nc.merged_edges import Edges
+from graphgym_nc.merged_edges import Edges, MergedEdges
 from graphgym_nc.nn.stages import Stage, all_fit, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount, apply_batch_norm
+from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.twin_pairs import TwinPairs
+
+#: What can be made of the edges among a node's neighbours.
+COMMUNICATE_AGGR = ('add', 'mean')
 
 
 def communicate(
@@ -23,7 +28,8 @@ def communicate(
     x: Tensor,
     incidence: Edges,
     edge_attr: Tensor | None = None,
-    then: Tensor | None = None,
+    aggr: str = 'add',
+    weight_after: Tensor | None = None,
 ) -> Tensor:
     r"""Sums :obj:`nn` over the edges among every node's neighbours,
 
@@ -51,24 +57,25 @@ def communicate(
         incidence: The triangles.
         edge_attr: Features of the edges in :obj:`incidence`, of shape
             :obj:`[num_edges, channels]`.
-        then: A matrix to multiply the sums with, which happens before they are
-            taken.
+        aggr: What to take over the edges: their sum (:obj:`"add"`), or :obj:`"mean"`.
+        weight_after: The weight of a Linear layer that is to follow, of shape
+            :obj:`[channels_after, channels]`. For few edges, to run before the sum.
 
     Returns:
-        The sums, of shape :obj:`[num_nodes, channels]`.
+        The sums, of shape :obj:`[num_nodes, channels]`, or :obj:`channels_after`.
     """
     _check_shapes(x, incidence, edge_attr)
     layers = list(flatten(nn))
     kernels_serve = _kernels_serve(x, incidence, edge_attr)
     stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
-    if stages is not None and then is not None:
-        stages.append(Stage.product(then))
+    if stages is not None and weight_after is not None:
+        stages.append(Stage.product(weight_after))
     if stages is not None and incidence.num_edges == 0:
         return cast(Tensor, call(_NoMessages, x, stages[-1].width, *nn.parameters()))
     if stages is not None and all_fit(stages, x.size(1)):
         from graphgym_nc.nn.fused import communicate_fused
 
-        return communicate_fused(stages, x, incidence, edge_attr)
+        return _divided(communicate_fused(stages, x, incidence, edge_attr), incidence, aggr)
     per_node = incidence.num_nodes < incidence.num_edges
 
     if per_node and edge_attr is None and len(layers) > 1 and is_plain_linear(layers[0]):
@@ -80,7 +87,7 @@ def communicate(
         if edge_attr is not None:
             z = z + edge_attr
 
-    pull_out = per_node and then is None and layers and is_plain_linear(layers[-1])
+    pull_out = per_node and weight_after is None and layers and is_plain_linear(layers[-1])
     last = layers.pop() if pull_out else None
     count = RowCount(incidence.weight, incidence.num_messages)
     for before, layer in zip([None, *layers], layers, strict=False):
@@ -92,9 +99,9 @@ def communicate(
             and is_plain(layer)
         )
         z = z.relu_() if in_place else _call(layer, z, count)
-    if then is not None:
-        check_width(z.size(1), then.size(1))
-        z = F.linear(z, then)
+    if weight_after is not None:
+        check_width(z.size(1), weight_after.size(1))
+        z = F.linear(z, weight_after)
 
     # A node may have more messages than half precision can count.
     z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
@@ -105,7 +112,24 @@ def communicate(
         out = F.linear(out, weight.to(dtype)).to(dtype)
         if bias is not None:
             out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
-    return out.to(x.dtype)
+    return _divided(out, incidence, aggr).to(x.dtype)
+
+
+def merge_equal(nn: torch.nn.Module, x: Tensor, edges: TriangleIncidence | TwinPairs) -> Edges:
+    """Edges that are the same to a network, as one, if it is known that they are: it
+    consists of layers that treat every row alike, and BatchNorm.
+    """
+    _check_shapes(x, edges, None)
+    incidence = edges.incidence if isinstance(edges, TwinPairs) else edges
+    if edges is incidence and not MergedEdges.may_pay(edges, x):
+        return edges
+    if as_stages(list(flatten(nn))) is None:
+        return incidence
+    return MergedEdges.by_features(edges, x)
+
+
+def _divided(out: Tensor, edges: Edges, aggr: str) -> Tensor:
+    return out / edges.messages.clamp(min=1)[:, None] if aggr == 'mean' else out
 
 
 def _check_shapes(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> None:

@@ -2,24 +2,17 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch_geometric.nn.aggr import SumAggregation
 from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.nn.dense.linear import Linear
 from torch_geometric.nn.inits import reset
 from torch_geometric.typing import Adj
 from torch_geometric.utils import is_sparse, to_edge_index
 
-from graphgym_nc.merged_edges import Edges, MergedEdges
-from graphgym_nc.nn.communicate import check_width, communicate
-from graphgym_nc.nn.stages import is_plain, is_plain_linear
+from graphgym_nc.merged_edges import Edges
+from graphgym_nc.nn.communicate import COMMUNICATE_AGGR, check_width, communicate, merge_equal
+from graphgym_nc.nn.stages import is_plain, is_plain_linear, only_sums
 from graphgym_nc.triangle_incidence import TriangleIncidence
 from graphgym_nc.twin_pairs import TwinPairs
-
-#: What can be made of the edges among a node's neighbours.
-COMMUNICATE_AGGR = ('add', 'mean')
-
-# What of message passing a subclass may have made its own.
-_STEPS = ('message', 'aggregate', 'message_and_aggregate', 'update', 'propagate')
 
 
 class NCGNNConv(MessagePassing):
@@ -116,9 +109,9 @@ class NCGNNConv(MessagePassing):
             edge_index: The edge indices.
             triangle_index: All triangles of the graph, or what
                 :meth:`graphgym_nc.TriangleIncidence.build` makes of them once
-                for many layers. If not given, they are found here. Where nodes
-                with the same neighbours and input are known to have the same
-                :obj:`x`, their :class:`~graphgym_nc.TwinPairs`.
+                for many layers. If not given, they are found here. (Also a
+                :class:`~graphgym_nc.twin_pairs.TwinPairs`, by those who have made
+                sure of what it says.)
         """
         edges = (
             triangle_index
@@ -131,24 +124,20 @@ class NCGNNConv(MessagePassing):
         else:
             # propagate_type: (x: Tensor)
             out = torch.addcmul(self.propagate(edge_index, x=x), 1 + self.eps, x)
-        return self._update(out, x, MergedEdges.by_features(edges, x))
+        return self._update(out, x, merge_equal(self.nn_communicate, x, edges))
 
     def _update(self, out: Tensor, x: Tensor, edges: Edges) -> Tensor:
         """Adds what the edges among neighbours say, and calls :obj:`nn`; if its first layer
-        makes rows narrower, and edges are few, before they are added up.
+        makes rows narrower, and edges are few, it runs before these are added up.
         """
+        nn, aggr = self.nn_communicate, self.communicate_aggr
         first = _narrowing_linear(self.nn) if edges.num_edges <= edges.num_nodes else None
         if first is None:
-            return self.nn(_add(out, self._communicate(x, edges)))
-        out = first(out) + self._communicate(x, edges, then=first.weight)
-        for layer in list(self.nn.children())[1:]:
+            return self.nn(_add(out, communicate(nn, x, edges, aggr=aggr)))
+        out = first(out)
+        out = out + communicate(nn, x, edges, aggr=aggr, weight_after=first.weight).to(out.dtype)
+        for layer in list(cast(torch.nn.Sequential, self.nn))[1:]:
             out = layer(out)
-        return out
-
-    def _communicate(self, x: Tensor, edges: Edges, **kwargs: Tensor | None) -> Tensor:
-        out = communicate(self.nn_communicate, x, edges, **kwargs)
-        if self.communicate_aggr == 'mean':
-            out = out / edges.messages.clamp(min=1)[:, None].to(out.dtype)
         return out
 
     def message(self, x_j: Tensor) -> Tensor:
@@ -265,27 +254,13 @@ class NCGNNEConv(NCGNNConv):
         # propagate_type: (x: Tensor, edge_attr: Tensor)
         out = self.propagate(edge_index, x=x, edge_attr=edge_attr)
         out = torch.addcmul(out, 1 + self.eps, x)
-        return self.nn(_add(out, self._communicate(x, incidence, edge_attr=edge_mean)))
+        communicated = communicate(
+            self.nn_communicate, x, incidence, edge_mean, self.communicate_aggr
+        )
+        return self.nn(_add(out, communicated))
 
     def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
         return (x_j + edge_attr).relu()
-
-
-def only_sums(conv: MessagePassing, cls: type[MessagePassing]) -> bool:
-    """Whether :obj:`propagate` of a layer does nothing but sum up the neighbours, if it does
-    so in :obj:`cls`: nobody has a say in it, or looks on.
-    """
-    return (
-        all(getattr(type(conv), name) is getattr(cls, name) for name in _STEPS)
-        and type(conv.aggr_module) is SumAggregation
-        and conv.flow == 'source_to_target'
-        and conv.decomposed_layers == 1
-        and not conv.explain
-        and not (conv._propagate_forward_pre_hooks or conv._propagate_forward_hooks)
-        and not (conv._message_forward_pre_hooks or conv._message_forward_hooks)
-        and not (conv._aggregate_forward_pre_hooks or conv._aggregate_forward_hooks)
-        and not (conv._edge_update_forward_pre_hooks or conv._edge_update_forward_hooks)
-    )
 
 
 def _incidence(
@@ -293,6 +268,8 @@ def _incidence(
 ) -> TriangleIncidence:
     if isinstance(triangle_index, TriangleIncidence):
         return triangle_index
+    if isinstance(triangle_index, TwinPairs):
+        raise ValueError("edges with features are not equal: give 'TwinPairs.incidence' instead")
     if is_sparse(edge_index):
         edge_index = to_edge_index(edge_index)[0]
     return TriangleIncidence.build(edge_index, num_nodes, triangle_index)

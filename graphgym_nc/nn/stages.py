@@ -6,8 +6,13 @@ from typing import NamedTuple, cast
 import torch
 import torch_geometric.nn
 from torch import Tensor
+from torch_geometric.nn.aggr import SumAggregation
+from torch_geometric.nn.conv import MessagePassing
 
 from graphgym_nc.kernels import can_read
+
+# What of message passing a subclass may have made its own.
+_STEPS = ('message', 'aggregate', 'message_and_aggregate', 'update', 'propagate')
 
 _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
@@ -137,4 +142,21 @@ def is_plain(module: torch.nn.Module) -> bool:
         or module._forward_pre_hooks
         or module._backward_hooks
         or module._backward_pre_hooks
+    )
+
+
+def only_sums(conv: MessagePassing, cls: type[MessagePassing]) -> bool:
+    """Whether :obj:`propagate` of a layer does nothing but sum up the neighbours, if it does
+    so in :obj:`cls`: nobody has a say in it, or looks on.
+    """
+    return (
+        all(getattr(type(conv), name) is getattr(cls, name) for name in _STEPS)
+        and type(conv.aggr_module) is SumAggregation
+        and conv.flow == 'source_to_target'
+        and conv.decomposed_layers == 1
+        and not conv.explain
+        and not (conv._propagate_forward_pre_hooks or conv._propagate_forward_hooks)
+        and not (conv._message_forward_pre_hooks or conv._message_forward_hooks)
+        and not (conv._aggregate_forward_pre_hooks or conv._aggregate_forward_hooks)
+        and not (conv._edge_update_forward_pre_hooks or conv._edge_update_forward_hooks)
     )

@@ -482,3 +482,12 @@ def test_unknown_aggregation():
         ValueError, match="'communicate_aggr' is 'max', but must be one of add, mean"
     ):
         NCGNNConv(Linear(D, D), Linear(D, D), communicate_aggr='max')
+
+
+def test_mean_of_more_messages_than_half_precision_can_count():
+    edge_index = dense_graph(400, 1.0)
+    conv = NCGNNConv(Sequential(), Linear(1, 1), communicate_aggr='mean')
+    x = torch.ones(400, 1)
+    whole, half = conv(x, edge_index), conv.half()(x.half(), edge_index)
+    assert TriangleIncidence.build(edge_index, 400).messages[0] > 65_504
+    torch.testing.assert_close(half.float(), whole, rtol=1e-2, atol=1e-2)
