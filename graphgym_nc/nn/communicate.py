@@ -119,10 +119,10 @@ def merge_equal(nn: torch.nn.Module, x: Tensor, edges: TriangleIncidence | TwinP
     """Edges that are the same to a network, as one, if it is known that they are: it
     consists of layers that treat every row alike, and BatchNorm.
     """
-    _check_shapes(x, edges, None)
     incidence = edges.incidence if isinstance(edges, TwinPairs) else edges
     if edges is incidence and not MergedEdges.may_pay(edges, x):
         return edges
+    _check_shapes(x, edges, None)  # before any row is read
     if as_stages(list(flatten(nn))) is None:
         return incidence
     return MergedEdges.by_features(edges, x)
