@@ -157,7 +157,10 @@ class NCGNNConv(MessagePassing):
         )
 
     def __repr__(self) -> str:
-        return f'{type(self).__name__}(nn={self.nn}, nn_communicate={self.nn_communicate})'
+        aggr = (
+            '' if self.communicate_aggr == 'add' else f', communicate_aggr={self.communicate_aggr}'
+        )
+        return f'{type(self).__name__}(nn={self.nn}, nn_communicate={self.nn_communicate}{aggr})'
 
 
 class NCGNNEConv(NCGNNConv):

@@ -465,6 +465,7 @@ def test_mean_over_the_edges_among_neighbours(edges):
         cls(identity, Linear(D, D), communicate_aggr=aggr).eval() for aggr in ('add', 'mean')
     )
     mean.load_state_dict(add.state_dict())
+    assert str(mean) == f'{str(add)[:-1]}, communicate_aggr=mean)'
     messages = TriangleIncidence.build(edge_index, 10).messages
     assert messages.min() == 0
     assert messages.max() > 2
