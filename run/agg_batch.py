@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from graphgym_nc.agg import AggError, agg_runs, seed_folders
-from graphgym_nc.agg_batch import agg_batch, incomplete_seeds
+from graphgym_nc.results.aggregate import AggError, agg_runs, seed_folders
+from graphgym_nc.results.sweep import agg_batch, incomplete_seeds
 
 
 def main() -> None:

@@ -27,7 +27,6 @@ os.environ.setdefault('GOMP_SPINCOUNT', '10000')  # as in main.py
 import torch
 
 import graphgym_nc  # noqa: F401
-from graphgym_nc.allocator import keep_freed_memory
 from graphgym_nc.benchmark.equal_edges import measure_equal_edges
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
@@ -43,7 +42,8 @@ from graphgym_nc.benchmark.scaling import measure_scaling, slope
 from graphgym_nc.benchmark.step import PARTS, measure_run
 from graphgym_nc.benchmark.triangles import measure_triangles
 from graphgym_nc.benchmark.workloads import WORKLOADS, load_workload
-from graphgym_nc.report import markdown
+from graphgym_nc.reports.runs import markdown
+from graphgym_nc.utils.memory import keep_freed_memory
 
 Rows = list[dict[str, Any]]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from graphgym_nc.configs_gen import base_configs, generate, task_name
-from graphgym_nc.grid import Grid
-from graphgym_nc.grid_file import GridError
+from graphgym_nc.sweeps.configs import base_configs, generate, task_name
+from graphgym_nc.sweeps.errors import GridError
+from graphgym_nc.sweeps.grid import Grid
 
 
 def main() -> None:

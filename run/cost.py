@@ -9,12 +9,12 @@ import json
 import sys
 from pathlib import Path
 
-from graphgym_nc.cost import cost
-from graphgym_nc.loader import DataModule
-from graphgym_nc.record import write_atomically
-from graphgym_nc.runner import load_config, parse_args
-from graphgym_nc.train import create_model
-from graphgym_nc.validation import ConfigError
+from graphgym_nc.benchmark.cost import cost
+from graphgym_nc.graphgym.validation import ConfigError
+from graphgym_nc.training.data import DataModule
+from graphgym_nc.training.run import load_config, parse_args
+from graphgym_nc.training.train import create_model
+from graphgym_nc.utils.files import write_atomically
 
 
 def main() -> None:

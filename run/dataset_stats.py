@@ -11,9 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from graphgym_nc.dataset_stats import Measured, frame, is_on_disk, load, measure, table
-from graphgym_nc.published import STATISTICS
-from graphgym_nc.report import markdown
+from graphgym_nc.reports.paper.published import STATISTICS
+from graphgym_nc.reports.runs import markdown
+from graphgym_nc.reports.statistics import Measured, frame, is_on_disk, load, measure, table
 
 
 def main() -> None:

@@ -17,9 +17,9 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphgym_nc import TriangleIncidence
+from graphgym_nc.datasets.fingerprint import data_fingerprint
 from graphgym_nc.datasets.ogb_graphs import OGBGraphs
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
-from graphgym_nc.fingerprint import data_fingerprint
 
 
 def main() -> None:

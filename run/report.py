@@ -11,12 +11,20 @@ import argparse
 import sys
 from pathlib import Path
 
-from graphgym_nc.agg import seed_folders
-from graphgym_nc.paper_plot import plot_results, plot_times
-from graphgym_nc.paper_runs import find_runs
-from graphgym_nc.paper_tables import TITLES, result_table, time_table
-from graphgym_nc.ranks import plot_ranks, rank_analysis, rank_table
-from graphgym_nc.report import Run, grid_table, load_grid, markdown, plot_curves, scored, table
+from graphgym_nc.reports.paper.plot import plot_results, plot_times
+from graphgym_nc.reports.paper.runs import find_runs
+from graphgym_nc.reports.paper.tables import TITLES, result_table, time_table
+from graphgym_nc.reports.ranks import plot_ranks, rank_analysis, rank_table
+from graphgym_nc.reports.runs import (
+    Run,
+    grid_table,
+    load_grid,
+    markdown,
+    plot_curves,
+    scored,
+    table,
+)
+from graphgym_nc.results.aggregate import seed_folders
 
 
 def main() -> None:

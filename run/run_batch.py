@@ -1,6 +1,6 @@
 import sys
 
-from graphgym_nc.batch_runner import main
+from graphgym_nc.cli.sweep import main
 
 if __name__ == '__main__':
     sys.exit(main())

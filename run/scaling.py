@@ -21,11 +21,11 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.optim import create_optimizer
 
-from graphgym_nc.loader import DataModule
-from graphgym_nc.runner import load_config
-from graphgym_nc.runner import parse_args as parse_run
-from graphgym_nc.scaling import StepCost, fit_step
-from graphgym_nc.train import create_model
+from graphgym_nc.benchmark.devices import StepCost, fit_step
+from graphgym_nc.training.data import DataModule
+from graphgym_nc.training.run import load_config
+from graphgym_nc.training.run import parse_args as parse_run
+from graphgym_nc.training.train import create_model
 
 SIZES = (4, 8, 16, 32)
 

@@ -7,4 +7,5 @@ cd "$root"
 "$python" -m ruff check .
 "$python" -m ruff format --check .
 "$python" -m mypy
+"$root/.venv/bin/lint-imports" --no-cache
 OMP_NUM_THREADS=1 "$python" -m pytest --numprocesses auto --dist loadgroup "$@"

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from graphgym_nc import TriangleIncidence
-from graphgym_nc.incidence import Incidence
+from graphgym_nc.triangles.csr import CSR
 
 
-def dense(matrix: Incidence) -> Tensor:
+def dense(matrix: CSR) -> Tensor:
     return matrix.row_sum(torch.eye(matrix.num_cols))
 
 

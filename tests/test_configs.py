@@ -8,12 +8,12 @@ import networkx as nx
 import pytest
 import yaml
 
-from graphgym_nc.agg import read_stats
-from graphgym_nc.configs_gen import generate, task_name
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
-from graphgym_nc.grid import Grid
-from graphgym_nc.runner import main
-from graphgym_nc.settings import flat
+from graphgym_nc.results.aggregate import read_stats
+from graphgym_nc.results.differences import flat
+from graphgym_nc.sweeps.configs import generate, task_name
+from graphgym_nc.sweeps.grid import Grid
+from graphgym_nc.training.run import main
 from tests.tu_files import write_tu
 
 ROOT = Path(__file__).parents[1]

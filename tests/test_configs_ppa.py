@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from graphgym_nc.agg import read_stats
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
-from graphgym_nc.runner import main
-from graphgym_nc.settings import differing
+from graphgym_nc.results.aggregate import read_stats
+from graphgym_nc.results.differences import differing
+from graphgym_nc.training.run import main
 
 CONFIGS = Path(__file__).parents[1] / 'configs'
 BUDGET = 1_836_942  # OGB's GIN, as published

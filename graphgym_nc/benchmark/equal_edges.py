@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 from torch_geometric.utils import degree
 
-from graphgym_nc import merged_edges
 from graphgym_nc.benchmark.measure import peak_bytes, seconds
 from graphgym_nc.benchmark.workloads import Workload
-from graphgym_nc.merged_edges import MergedEdges
 from graphgym_nc.nn import NCGNNConv
-from graphgym_nc.triangle_incidence import TriangleIncidence
-from graphgym_nc.twin_pairs import TwinPairs
+from graphgym_nc.triangles import merged_edges
+from graphgym_nc.triangles.incidence import TriangleIncidence
+from graphgym_nc.triangles.merged_edges import MergedEdges
+from graphgym_nc.triangles.twin_pairs import TwinPairs
 
 _LAYERS = 4
 

@@ -15,8 +15,8 @@ from graphgym_nc import kernels
 from graphgym_nc.benchmark.measure import peak_bytes, seconds
 from graphgym_nc.benchmark.workloads import Workload
 from graphgym_nc.nn import NCGNNConv
-from graphgym_nc.triangle_incidence import TriangleIncidence
-from graphgym_nc.triangles import find_triangles
+from graphgym_nc.triangles.incidence import TriangleIncidence
+from graphgym_nc.triangles.listing import find_triangles
 
 # A reference that materialises more messages than that takes too much memory.
 _MAX_MATERIALISED = 1 << 28

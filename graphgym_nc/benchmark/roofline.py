@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from graphgym_nc.benchmark.layer import Contestants
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops, seconds
 from graphgym_nc.benchmark.workloads import Workload
-from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.triangles.incidence import TriangleIncidence
 
 # How often all rows are read or written, as counted in the code: once for every operation, however
 # often a sum comes back to a row. Forward, then backward.

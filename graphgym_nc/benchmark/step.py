@@ -13,10 +13,10 @@ from pytorch_lightning.profilers import SimpleProfiler
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
-from graphgym_nc.loader import DataModule
-from graphgym_nc.runner import load_config, parse_args
-from graphgym_nc.train import create_model, train
-from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.training.data import DataModule
+from graphgym_nc.training.run import load_config, parse_args
+from graphgym_nc.training.train import create_model, train
+from graphgym_nc.triangles.incidence import TriangleIncidence
 
 #: What the time of an epoch is divided into.
 PARTS = ('data loading', 'listing', 'model', 'logging', 'rest')

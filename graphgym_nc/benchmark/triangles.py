@@ -11,8 +11,8 @@ from graphgym_nc import kernels
 from graphgym_nc.benchmark.layer import Contestants
 from graphgym_nc.benchmark.measure import seconds
 from graphgym_nc.benchmark.workloads import Workload
-from graphgym_nc.triangle_incidence import TriangleIncidence
-from graphgym_nc.triangles import find_triangles
+from graphgym_nc.triangles.incidence import TriangleIncidence
+from graphgym_nc.triangles.listing import find_triangles
 
 _LAYERS = 4
 

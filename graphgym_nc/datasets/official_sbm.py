@@ -8,10 +8,10 @@ import torch
 from torch_geometric.data import InMemoryDataset
 from torch_geometric.datasets import GNNBenchmarkDataset
 
-from graphgym_nc.agg import SPLITS
 from graphgym_nc.datasets.download import unpacked
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.sbm import PUBLISHED_AVERAGES, GeneratedSBM
+from graphgym_nc.utils.split_names import SPLITS
 
 
 class OfficialSBM(InMemoryDataset):

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from graphgym_nc.datasets.generated import GeneratedDataset
-from graphgym_nc.triangles import find_triangles
+from graphgym_nc.triangles.listing import find_triangles
 
 _REGULAR = ((10, 6), (15, 6), (20, 5), (30, 5))  # nodes, degree
 

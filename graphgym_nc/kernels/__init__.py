@@ -14,7 +14,7 @@ from functools import cache
 
 import torch
 
-from graphgym_nc.autograd import is_transformed
+from graphgym_nc.utils.autograd import is_transformed
 
 #: What :meth:`use` knows.
 CHOICES = ('auto', 'numba', 'torch')

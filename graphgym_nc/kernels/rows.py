@@ -1,4 +1,4 @@
-r"""What :mod:`graphgym_nc.nn.fused` does with a row for every edge.
+r"""What :mod:`graphgym_nc.nn._fused` does with a row for every edge.
 
 A row :math:`y` is one of a matrix, or the sum of two, for the ends of an edge. It is
 normalised as :math:`y \cdot scale + shift` and, if :obj:`relu` is set, cut off at

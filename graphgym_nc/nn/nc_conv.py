@@ -8,11 +8,11 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.typing import Adj
 from torch_geometric.utils import is_sparse, to_edge_index
 
-from graphgym_nc.merged_edges import Edges
-from graphgym_nc.nn.communicate import COMMUNICATE_AGGR, check_width, communicate, merge_equal
-from graphgym_nc.nn.stages import is_plain, is_plain_linear, only_sums
-from graphgym_nc.triangle_incidence import TriangleIncidence
-from graphgym_nc.twin_pairs import TwinPairs
+from graphgym_nc.nn._communicate import COMMUNICATE_AGGR, check_width, communicate, merge_equal
+from graphgym_nc.nn._stages import is_plain, is_plain_linear, only_sums
+from graphgym_nc.triangles.incidence import TriangleIncidence
+from graphgym_nc.triangles.merged_edges import Edges
+from graphgym_nc.triangles.twin_pairs import TwinPairs
 
 
 class NCGNNConv(MessagePassing):
@@ -35,7 +35,7 @@ class NCGNNConv(MessagePassing):
     :obj:`edge_index` as it is.
 
     The cost is that of the edges, not of the triangles: see
-    :meth:`graphgym_nc.nn.communicate.communicate`.
+    :meth:`graphgym_nc.nn._communicate.communicate`.
 
     Args:
         nn (torch.nn.Module): A neural network :math:`h_{\mathbf{\Theta}}` that
@@ -110,7 +110,7 @@ class NCGNNConv(MessagePassing):
             triangle_index: All triangles of the graph, or what
                 :meth:`graphgym_nc.TriangleIncidence.build` makes of them once
                 for many layers. If not given, they are found here. (Also a
-                :class:`~graphgym_nc.twin_pairs.TwinPairs`, by those who have made
+                :class:`~graphgym_nc.triangles.twin_pairs.TwinPairs`, by those who have made
                 sure of what it says.)
         """
         edges = (

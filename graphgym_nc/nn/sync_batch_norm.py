@@ -9,13 +9,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from graphgym_nc.distributed import sum_over_processes, world_size
-from graphgym_nc.nn.weighted_batch_norm import (
+from graphgym_nc.nn._weighted_batch_norm import (
     RowCount,
     apply_batch_norm,
     no_autocast,
     with_row_count,
 )
+from graphgym_nc.utils.distributed import sum_over_processes, world_size
 
 
 class SyncBatchNorm(torch.nn.BatchNorm1d):
@@ -113,7 +113,7 @@ def _with_state_of(norm: _BatchNorm, cls: type[_BatchNorm]) -> _BatchNorm:
 
 class _Normalize(torch.autograd.Function):
     """The synchronised twin of the one in
-    :mod:`graphgym_nc.nn.weighted_batch_norm`: every sum over rows is one over
+    :mod:`graphgym_nc.nn._weighted_batch_norm`: every sum over rows is one over
     those of all processes.
     """
 

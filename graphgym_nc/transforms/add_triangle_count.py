@@ -2,7 +2,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphgym_nc.triangles import find_triangles
+from graphgym_nc.triangles.listing import find_triangles
 
 
 class AddTriangleCount(BaseTransform):

@@ -1,8 +1,8 @@
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphgym_nc.fingerprint import triangle_check
-from graphgym_nc.triangles import find_triangles
+from graphgym_nc.triangles.checksum import triangle_check
+from graphgym_nc.triangles.listing import find_triangles
 
 
 class AddTriangles(BaseTransform):

@@ -5,14 +5,11 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
-import torch
-import torch_geometric
-
-import graphgym_nc
 from graphgym_nc.wl.brec import CATEGORIES, Pair
 from graphgym_nc.wl.brec_training import PairResult, Protocol, train_pair
 
@@ -161,5 +158,4 @@ def _digest(brec: dict[str, list[Pair]]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    modules = (graphgym_nc, torch, torch_geometric)
-    return {module.__name__: str(module.__version__) for module in modules}
+    return {name: version(name) for name in ('graphgym-nc', 'torch', 'torch_geometric')}

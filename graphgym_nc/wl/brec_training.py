@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.wl.brec import Pair
 from graphgym_nc.wl.encoder import MODELS, GraphEncoder, Model
 from graphgym_nc.wl.graphs import to_data

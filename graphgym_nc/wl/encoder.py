@@ -10,7 +10,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv, global_add_pool
 
 from graphgym_nc.nn import NCGNNConv
-from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.wl.graphs import GraphLike, to_data
 
 Model: TypeAlias = Literal['gin', 'nc-gnn']

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from graphgym_nc.triangles import list_triangles
+from graphgym_nc.triangles.listing import list_triangles
 from graphgym_nc.wl.multisets import Ints, multiset_ids, pair_ids, renumber
 from graphgym_nc.wl.union import GraphUnion
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from graphgym_nc.triangles import SimpleGraph, simple_graph
+from graphgym_nc.triangles.simple_graph import SimpleGraph, simple_graph
 from graphgym_nc.wl.graphs import Features, Graph, GraphLike, to_graph
 from graphgym_nc.wl.multisets import Ints, pair_ids, renumber
 

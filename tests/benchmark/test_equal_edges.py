@@ -8,7 +8,7 @@ from graphgym_nc.benchmark.workloads import Workload
 
 
 def test_all_ways_compute_the_same(monkeypatch):
-    monkeypatch.setattr('graphgym_nc.merged_edges._MIN_EDGES', 1)
+    monkeypatch.setattr('graphgym_nc.triangles.merged_edges._MIN_EDGES', 1)
     graph = nx.connected_caveman_graph(3, 12)
     edge_index = to_undirected(torch.tensor(list(graph.edges)).t())
     workload = Workload('caves', 'drawn', Data(edge_index=edge_index, num_nodes=36), channels=6)

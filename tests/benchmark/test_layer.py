@@ -5,7 +5,7 @@ from torch_geometric.data import Data
 from graphgym_nc.benchmark.layer import Contestants, measure_layer, measure_memory
 from graphgym_nc.benchmark.triangles import count_by_scipy, measure_triangles
 from graphgym_nc.benchmark.workloads import Workload
-from graphgym_nc.triangles import find_triangles
+from graphgym_nc.triangles.listing import find_triangles
 from tests.reference import dense_graph
 
 NAMES = ['GINConv', 'NC-GNN', 'NC-GNN, torch', 'GIN, our sum', 'every message']

@@ -4,7 +4,7 @@ from torch_geometric.data import Data
 from graphgym_nc.benchmark.plot import plot_roofline
 from graphgym_nc.benchmark.roofline import measure_roofline
 from graphgym_nc.benchmark.workloads import Workload
-from graphgym_nc.triangle_incidence import TriangleIncidence
+from graphgym_nc.triangles.incidence import TriangleIncidence
 from tests.reference import dense_graph
 
 

@@ -76,7 +76,7 @@ def test_in_a_forked_process():
 def test_edge_index_of_pyg(monkeypatch):
     edge_index, num_nodes = batch_of_blocks()
     own = EdgeIndex(edge_index, sparse_size=(num_nodes, num_nodes))
-    monkeypatch.setattr('graphgym_nc.triangle_incidence.parts_by_torch', None)  # not needed
+    monkeypatch.setattr('graphgym_nc.triangles.incidence.parts_by_torch', None)  # not needed
     found = TriangleIncidence.build(own, num_nodes)
     assert found.is_of(own)
     expected = TriangleIncidence.build(edge_index, num_nodes)

@@ -103,9 +103,9 @@ def test_incidence_by_kernels_is_that_by_torch(graph):
 def test_sums_over_pairs_of_twins(graph, dtype):
     edge_index, num_nodes = graph
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr('graphgym_nc.incidence_parts.twins_pay', lambda *_: True)
-        patch.setattr('graphgym_nc.incidence.index_dtype', lambda *_: dtype)
-        patch.setattr('graphgym_nc.incidence_parts.index_dtype', lambda *_: dtype)
+        patch.setattr('graphgym_nc.triangles.build.twins_pay', lambda *_: True)
+        patch.setattr('graphgym_nc.triangles.csr.index_dtype', lambda *_: dtype)
+        patch.setattr('graphgym_nc.triangles.build.index_dtype', lambda *_: dtype)
         found = TriangleIncidence.build(edge_index, num_nodes)
         with kernels.use('torch'):
             assert_same(found, TriangleIncidence.build(edge_index, num_nodes))
@@ -149,8 +149,8 @@ def test_int64_where_int32_does_not_reach(monkeypatch):
     edge_index = cliques(5, 4)
     small = TriangleIncidence.build(edge_index, 9)
     assert small.opposite.col.dtype == small.endpoints.col.dtype == torch.int32
-    monkeypatch.setattr('graphgym_nc.incidence.index_dtype', lambda *_: torch.int64)
-    monkeypatch.setattr('graphgym_nc.incidence_parts.index_dtype', lambda *_: torch.int64)
+    monkeypatch.setattr('graphgym_nc.triangles.csr.index_dtype', lambda *_: torch.int64)
+    monkeypatch.setattr('graphgym_nc.triangles.build.index_dtype', lambda *_: torch.int64)
     large = TriangleIncidence.build(edge_index, 9)
     assert large.opposite.col.dtype == large.endpoints.col.dtype == torch.int64
     assert_same(large, small)

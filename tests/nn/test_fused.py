@@ -14,8 +14,8 @@ from torch_geometric.nn import Linear as PygLinear
 from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.benchmark.measure import peak_bytes
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
-from graphgym_nc.nn.fused import communicate_fused
-from graphgym_nc.nn.stages import as_stages, flatten
+from graphgym_nc.nn._fused import communicate_fused
+from graphgym_nc.nn._stages import as_stages, flatten
 from tests.kernels.test_triangles import cliques
 from tests.nn.test_nc_conv import Hooked, paper_mlp, state
 from tests.reference import dense_graph, graphs, naive_conv
@@ -203,7 +203,7 @@ def test_what_kernels_are_used_for(monkeypatch):
         called.append(True)
         return communicate_fused(*args)
 
-    monkeypatch.setattr('graphgym_nc.nn.fused.communicate_fused', spy)
+    monkeypatch.setattr('graphgym_nc.nn._fused.communicate_fused', spy)
     edge_index, num_nodes = GRAPHS['many']
     incidence = TriangleIncidence.build(edge_index, num_nodes)
     conv, x = NCGNNConv(Sequential(), paper_mlp()), torch.randn(num_nodes, D)

@@ -6,7 +6,7 @@ from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 
 from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.nn import NCGNNConv
-from graphgym_nc.nn.fused import _ROWS_AT_ONCE, _product
+from graphgym_nc.nn._fused import _ROWS_AT_ONCE, _product
 from tests.nn.test_fused import GRAPHS, NETWORKS
 from tests.nn.test_nc_conv import paper_mlp
 from tests.reference import dense_graph

@@ -13,7 +13,7 @@ from torch_geometric.utils import to_torch_coo_tensor
 
 from graphgym_nc import TriangleIncidence, find_triangles, kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
-from graphgym_nc.nn.communicate import communicate
+from graphgym_nc.nn._communicate import communicate
 from tests.reference import dense_graph, graphs, naive_conv
 
 D = 4

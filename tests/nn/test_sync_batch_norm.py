@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 
-from graphgym_nc.distributed import rank
 from graphgym_nc.nn import NCGNNConv, SyncBatchNorm
+from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount
 from graphgym_nc.nn.sync_batch_norm import synchronized_batch_norm
-from graphgym_nc.nn.weighted_batch_norm import CountRows, RowCount
+from graphgym_nc.utils.distributed import rank
 from tests.processes import run_in_processes
 
 WEIGHT = torch.tensor([3, 1, 2, 5, 1, 4, 2])

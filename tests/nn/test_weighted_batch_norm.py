@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn import BatchNorm1d
 
-from graphgym_nc.nn.weighted_batch_norm import (
+from graphgym_nc.nn._weighted_batch_norm import (
     CountRows,
     RowCount,
     apply_batch_norm,

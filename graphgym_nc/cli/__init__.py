@@ -1,0 +1,1 @@
+"""Command lines: arguments, and nothing else. Imports everything."""

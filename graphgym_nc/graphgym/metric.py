@@ -1,0 +1,32 @@
+"""Metrics that GraphGym lacks."""
+
+import torch
+from torch import Tensor
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import cfg
+
+from graphgym_nc.graphgym.register import register_once
+
+
+@register_once(register.metric_dict, 'accuracy_sbm')
+def accuracy_sbm(true: list[Tensor], pred: list[Tensor], task_type: str) -> float:
+    """The mean over classes of the accuracy within each class, on the whole
+    split; the metric of PATTERN and CLUSTER.
+    """
+    label, score = torch.cat(true), torch.cat(pred)
+    correct = (score.argmax(dim=-1) == label).double()
+    count = torch.bincount(label, minlength=score.size(1))
+    hits = torch.bincount(label, weights=correct, minlength=score.size(1))
+    present = count > 0
+    return round((hits[present] / count[present]).mean().item(), cfg.round)
+
+
+@register_once(register.metric_dict, 'accuracy_ogb')
+def accuracy_ogb(true: list[Tensor], pred: list[Tensor], task_type: str) -> float:
+    """The accuracy by the evaluator of an OGB data set, such as ogbg-ppa."""
+    from ogb.graphproppred import Evaluator
+
+    label, score = torch.cat(true).view(-1, 1), torch.cat(pred)
+    evaluator = Evaluator(cfg.dataset.name.replace('_', '-'))
+    predicted = score.argmax(dim=-1, keepdim=True)
+    return round(float(evaluator.eval({'y_true': label, 'y_pred': predicted})['acc']), cfg.round)

@@ -1,0 +1,216 @@
+"""The sum over the edges among a node's neighbours, at the cost of the edges
+alone.
+"""
+
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from graphgym_nc import kernels
+from graphgym_nc.nn._stages import Stage, all_fit, as_stages, flatten, is_plain, is_plain_linear
+from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount, apply_batch_norm
+from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
+from graphgym_nc.triangles.incidence import TriangleIncidence
+from graphgym_nc.triangles.merged_edges import Edges, MergedEdges
+from graphgym_nc.triangles.twin_pairs import TwinPairs
+from graphgym_nc.utils.autograd import call
+from graphgym_nc.utils.distributed import world_size
+
+#: What can be made of the edges among a node's neighbours.
+COMMUNICATE_AGGR = ('add', 'mean')
+
+
+def communicate(
+    nn: torch.nn.Module,
+    x: Tensor,
+    incidence: Edges,
+    edge_attr: Tensor | None = None,
+    aggr: str = 'add',
+    weight_after: Tensor | None = None,
+) -> Tensor:
+    r"""Sums :obj:`nn` over the edges among every node's neighbours,
+
+    .. math::
+        \mathbf{c}_i = \sum_{\{j, k\} \in \mathcal{E}, \; j, k \in
+        \mathcal{N}(i)} h(\mathbf{x}_j + \mathbf{x}_k + \mathbf{e}_{jk}).
+
+    The result is that of a sum over all :math:`3T` messages of the
+    :math:`T` triangles, but none of them is ever materialised:
+
+    1. A message depends on its edge alone, so :math:`h` runs once per edge,
+       for all triangles on that edge.
+    2. BatchNorm in :math:`h` counts every edge as often as it sends a message.
+    3. A first :class:`~torch.nn.Linear` of :math:`h` runs before the sum over
+       the two ends of an edge, and a last one after the sum over edges,
+       wherever there are fewer nodes than edges.
+
+    Dropout in :math:`h` is drawn once per edge, and layers other than BatchNorm
+    that mix rows (such as :class:`torch_geometric.nn.GraphNorm`) see every edge
+    once. :math:`h` must bear an input of no rows, for graphs without triangles.
+
+    Args:
+        nn: The network :math:`h`.
+        x: The node features, of shape :obj:`[num_nodes, channels]`.
+        incidence: The triangles.
+        edge_attr: Features of the edges in :obj:`incidence`, of shape
+            :obj:`[num_edges, channels]`.
+        aggr: What to take over the edges: their sum (:obj:`"add"`), or :obj:`"mean"`.
+        weight_after: The weight of a Linear layer that is to follow, of shape
+            :obj:`[channels_after, channels]`. For few edges, to run before the sum.
+
+    Returns:
+        The sums, of shape :obj:`[num_nodes, channels]`, or :obj:`channels_after`.
+    """
+    _check_shapes(x, incidence, edge_attr)
+    layers = list(flatten(nn))
+    kernels_serve = _kernels_serve(x, incidence, edge_attr)
+    stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
+    if stages is not None and weight_after is not None:
+        stages.append(Stage.product(weight_after))
+    if stages is not None and incidence.num_edges == 0:
+        return cast(Tensor, call(_NoMessages, x, stages[-1].width, *nn.parameters()))
+    if stages is not None and all_fit(stages, x.size(1)):
+        from graphgym_nc.nn._fused import communicate_fused
+
+        return _divided(communicate_fused(stages, x, incidence, edge_attr), incidence, aggr)
+    per_node = incidence.num_nodes < incidence.num_edges
+
+    if per_node and edge_attr is None and len(layers) > 1 and is_plain_linear(layers[0]):
+        weight, bias = _parameters(layers.pop(0))
+        half = bias if bias is None else bias / 2  # of either end
+        z = incidence.endpoints.row_sum(F.linear(x, weight, half))
+    else:
+        z = incidence.endpoints.row_sum(x)
+        if edge_attr is not None:
+            z = z + edge_attr
+
+    pull_out = per_node and weight_after is None and layers and is_plain_linear(layers[-1])
+    last = layers.pop() if pull_out else None
+    count = RowCount(incidence.weight, incidence.num_messages)
+    for before, layer in zip([None, *layers], layers, strict=False):
+        # BatchNorm does not need its output again.
+        in_place = (
+            type(before) is torch.nn.BatchNorm1d
+            and type(layer) is torch.nn.ReLU
+            and is_plain(before)
+            and is_plain(layer)
+        )
+        z = z.relu_() if in_place else _call(layer, z, count)
+    if weight_after is not None:
+        check_width(z.size(1), weight_after.size(1))
+        z = F.linear(z, weight_after)
+
+    # A node may have more messages than half precision can count.
+    z = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
+    out = incidence.sum_opposite(z)
+    if last is not None:
+        weight, bias = _parameters(last)
+        dtype = out.dtype
+        out = F.linear(out, weight.to(dtype)).to(dtype)
+        if bias is not None:
+            out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
+    return _divided(out, incidence, aggr).to(x.dtype)
+
+
+def merge_equal(nn: torch.nn.Module, x: Tensor, edges: TriangleIncidence | TwinPairs) -> Edges:
+    """Edges that are the same to a network, as one, if it is known that they are: it
+    consists of layers that treat every row alike, and BatchNorm.
+    """
+    incidence = edges.incidence if isinstance(edges, TwinPairs) else edges
+    if edges is incidence and not MergedEdges.may_pay(edges, x):
+        return edges
+    _check_shapes(x, edges, None)  # before any row is read
+    if as_stages(list(flatten(nn))) is None:
+        return incidence
+    return MergedEdges.by_features(edges, x)
+
+
+def _divided(out: Tensor, edges: Edges, aggr: str) -> Tensor:
+    return out / edges.messages.clamp(min=1)[:, None] if aggr == 'mean' else out
+
+
+def _check_shapes(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> None:
+    if x.dim() != 2:
+        raise ValueError(f"'x' must have shape [num_nodes, channels] (got {list(x.shape)})")
+    if x.size(0) != incidence.num_nodes:
+        raise ValueError(
+            f"'x' has {x.size(0)} rows, but the triangles belong to a graph of "
+            f'{incidence.num_nodes} nodes'
+        )
+    if edge_attr is not None and edge_attr.shape != (incidence.num_edges, x.size(1)):
+        raise ValueError(
+            f"'edge_attr' must have shape {[incidence.num_edges, x.size(1)]}, for the edges on "
+            f"triangles and as wide as 'x' (got {list(edge_attr.shape)})"
+        )
+
+
+def check_width(width: int, expected: int) -> None:
+    """Makes sure that what comes out of a network over edges can be added to nodes."""
+    if width != expected:
+        raise ValueError(
+            f"'nn_communicate' must map to as many channels as the layer's input has "
+            f'({expected}, got {width})'
+        )
+
+
+class _NoMessages(torch.autograd.Function):
+    """Zeros, with zeros for the gradients of all parameters: as those of a network
+    over no rows, and as training on several devices demands.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, width: int, *parameters: Tensor) -> Tensor:
+        return x.new_zeros(x.size(0), width)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[0], *inputs[2:])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, *parameters = map(torch.zeros_like, ctx.saved_tensors)
+        return x, None, *parameters
+
+
+def _kernels_serve(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> bool:
+    """Whether there are kernels for such features and indices."""
+    features = (x,) if edge_attr is None else (x, edge_attr)
+    return (
+        kernels.enabled(incidence.weight, *features)
+        and all(tensor.dtype == torch.float32 for tensor in features)
+        and incidence.endpoints.col.dtype == incidence.weight.dtype == torch.int32
+        and not torch.is_autocast_enabled('cpu')
+    )
+
+
+def _call(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
+    if type(layer) is torch.nn.BatchNorm1d and is_plain(layer):
+        return apply_batch_norm(layer, z, count)
+    if type(layer) in SYNCHRONIZED and is_plain(layer):
+        return synchronized_batch_norm(cast(_BatchNorm, layer), z, count)
+    if type(layer).__module__.startswith('torch.nn.modules') and not _has_batch_norm(layer):
+        return layer(z)
+    return _call_unseen(layer, z, count)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _call_unseen(layer: torch.nn.Module, z: Tensor, count: RowCount) -> Tensor:
+    """Calls a module that may have BatchNorm anywhere inside."""
+    if any(isinstance(m, torch.nn.SyncBatchNorm) for m in layer.modules()) and world_size() > 1:
+        raise NotImplementedError(
+            f"the 'SyncBatchNorm' of torch inside of a '{type(layer).__name__}' in "
+            f"'nn_communicate' cannot count messages; use that of 'graphgym_nc.nn'"
+        )
+    with CountRows(count):
+        return layer(z)
+
+
+def _has_batch_norm(layer: torch.nn.Module) -> bool:
+    return any(isinstance(module, _BatchNorm) for module in layer.modules())
+
+
+def _parameters(linear: torch.nn.Module) -> tuple[Tensor, Tensor | None]:
+    return cast(Tensor, linear.weight), cast(Tensor | None, linear.bias)

@@ -1,0 +1,1 @@
+"""The tables of the paper, with our figures beside the published ones."""

@@ -1,0 +1,2 @@
+class GridError(ValueError):
+    """A grid that cannot be read, or makes no sense."""

@@ -1,0 +1,1 @@
+"""A grid as a job array of SLURM."""

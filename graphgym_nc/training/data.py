@@ -1,0 +1,192 @@
+"""Data sets by name, their splits and loaders."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+import torch_geometric.transforms as T
+from torch import Tensor
+from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.graphgym.config import cfg
+from torch_geometric.graphgym.loader import create_dataset
+from torch_geometric.utils import index_to_mask
+
+from graphgym_nc.datasets.ogb_files import ogb_files_allowed
+from graphgym_nc.datasets.prepared import prepared_once
+from graphgym_nc.datasets.splits import ratio_split, stratified_fold
+from graphgym_nc.graphgym.validation import ConfigError, check_choice
+from graphgym_nc.training.loader import create_loader, find_triangles_once
+from graphgym_nc.transforms import AddTriangleCount, AddTriangles
+from graphgym_nc.utils.split_names import SPLITS
+
+
+def _load() -> InMemoryDataset:
+    name, folder = cfg.dataset.name, cfg.dataset.dir
+    try:
+        return create_dataset()
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(
+            f"there is no data set 'dataset.name: {name}' of 'dataset.format: "
+            f"{cfg.dataset.format}': {error}"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"'dataset.name: {name}' is not in 'dataset.dir: {folder}', and could not be fetched: "
+            f'{error}'
+        ) from error
+
+
+def _generated() -> dict[str, Any]:
+    """The keys that generated data depend on."""
+    return {key: cfg.nc[key] for key in sorted(cfg.nc) if key.startswith(('sbm_', 'counting_'))}
+
+
+class DataModule(pl.LightningDataModule):
+    """The loaders of all splits; test is evaluated beside validation.
+
+    Attributes:
+        dataset: The data set.
+        source: Where its graphs come from.
+        loaders: One loader for each split.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        folder = Path(cfg.dataset.dir) / cfg.dataset.name
+        with (
+            ogb_files_allowed(),
+            prepared_once(folder, cfg.dataset.format, *_generated().items()),
+        ):
+            self.dataset = _load()
+        self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
+        add_transforms(self.dataset)
+        self._parts = split_dataset(self.dataset)
+        _set_dimensions(self._parts[0][0])
+        cfg.share.num_splits = len(self._parts)
+        store = find_triangles_once(self.dataset)
+        self.loaders = [
+            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
+            for i, part in enumerate(self._parts)
+        ]
+
+    def train_dataloader(self) -> Any:
+        return self.loaders[0]
+
+    def val_dataloader(self) -> list[Any]:
+        return self.loaders[1:]
+
+    def ordered_loader(self, index: int) -> Any:
+        """The loader of a split, in the order of the data set."""
+        return create_loader(self._parts[index], 'full_batch', shuffle=False)
+
+
+def split_dataset(dataset: InMemoryDataset) -> list[InMemoryDataset]:
+    """The graphs of every split.
+
+    A split that the data set brings along is used, unless
+    :obj:`dataset.split_mode` asks for cross-validation: indices of graphs, kept
+    as in GraphGPS (:obj:`dataset.split_idxs`) or as in GraphGym, or masks of
+    nodes or lists of links (all graphs are then in every split). Otherwise,
+    graphs, or the nodes of a single graph, are split by
+    :obj:`dataset.split`. Folds of a cross-validation go by the seed.
+    """
+    mode = cfg.dataset.split_mode
+    if mode.startswith('cv-'):
+        return _fold(dataset, int(mode.rpartition('-')[2]))
+    own = _own_split(dataset)
+    if own is not None:
+        return own
+    if mode == 'custom':
+        raise ConfigError(
+            f"'dataset.split_mode' is 'custom', but '{cfg.dataset.name}' has no split of its own"
+        )
+    if cfg.dataset.task == 'graph':
+        return [dataset[index] for index in _random_split(len(dataset))]
+    if cfg.dataset.task == 'node' and len(dataset) == 1:
+        size = dataset[0].num_nodes
+        parts = _random_split(size)
+        for split, index in zip(SPLITS, parts, strict=False):
+            _set_mask(dataset, f'{split}_mask', index_to_mask(index, size))
+        return [dataset] * len(parts)
+    raise ConfigError(
+        f"'{cfg.dataset.name}' has no split of its own, and none can be drawn for "
+        f"'dataset.task: {cfg.dataset.task}'"
+    )
+
+
+def _own_split(dataset: InMemoryDataset) -> list[InMemoryDataset] | None:
+    if hasattr(dataset, 'split_idxs'):
+        return [dataset[index] for index in dataset.split_idxs]
+    data = dataset._data
+    keys = [f'{split}_graph_index' for split in SPLITS]
+    indices = [data[key] for key in keys if key in data]
+    if indices:
+        for key in keys:
+            data.pop(key, None)
+        return [dataset[index] for index in indices]
+    marks = ('_mask', '_edge_index', '_pos_edge_index')
+    number = sum(any(f'{split}{mark}' in data for mark in marks) for split in SPLITS)
+    return [dataset] * number if number >= 2 else None
+
+
+def _set_mask(dataset: InMemoryDataset, key: str, mask: Tensor) -> None:
+    dataset._data[key] = mask
+    dataset._data_list = None
+    if dataset.slices is not None:
+        dataset.slices[key] = torch.tensor([0, mask.numel()])
+
+
+def _random_split(size: int) -> list[Tensor]:
+    try:
+        parts = ratio_split(size, cfg.dataset.split, cfg.seed, cfg.dataset.shuffle_split)
+    except ValueError as error:
+        raise ConfigError(f"'dataset.split': {error}") from error
+    logging.info('Split by dataset.split, seed %d: %s', cfg.seed, [len(part) for part in parts])
+    return parts
+
+
+def _fold(dataset: InMemoryDataset, num_folds: int) -> list[InMemoryDataset]:
+    if cfg.dataset.task != 'graph':
+        raise ConfigError(
+            f"'dataset.split_mode: {cfg.dataset.split_mode}' is for graphs, but 'dataset.task' is "
+            f"'{cfg.dataset.task}'"
+        )
+    try:
+        parts = stratified_fold(dataset._data.y.view(-1), num_folds, cfg.seed)
+    except ValueError as error:
+        raise ConfigError(f"'seed' is the fold of a cross-validation: {error}") from error
+    logging.info('Fold %d of %d: %s', cfg.seed, num_folds, [len(part) for part in parts])
+    return [dataset[index] for index in parts]
+
+
+def add_transforms(dataset: InMemoryDataset) -> None:
+    """Adds the transforms that the configuration asks for."""
+    transforms = [dataset.transform] if dataset.transform is not None else []
+    if cfg.dataset.remove_feature:
+        transforms.append(T.Constant(cat=False))
+    if cfg.dataset.to_undirected:
+        transforms.append(T.ToUndirected())
+    if cfg.dataset.transform != 'none':
+        own = {'AddTriangleCount': AddTriangleCount, 'AddTriangles': AddTriangles}
+        known = {name: getattr(T, name) for name in T.__all__} | own
+        check_choice('dataset.transform', cfg.dataset.transform, known)
+        try:
+            transforms.append(known[cfg.dataset.transform]())
+        except TypeError as error:
+            raise ConfigError(
+                f"'dataset.transform: {cfg.dataset.transform}' needs arguments, and can only be "
+                f'used from Python: {error}'
+            ) from error
+    dataset.transform = T.Compose(transforms) if transforms else None
+
+
+def _set_dimensions(data: Data) -> None:
+    """Notes the widths of what the model will see, transforms included."""
+    if data.x is not None:
+        cfg.share.dim_in = data.num_node_features
+    if data.get('edge_attr') is not None:  # as the key's comment in GraphGym promises
+        cfg.dataset.edge_dim = data.num_edge_features

@@ -1,0 +1,208 @@
+"""What a layer needs to know of the triangles of a batch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphgym_nc import kernels
+from graphgym_nc.triangles.build import parts_by_kernels, parts_by_torch
+from graphgym_nc.triangles.checksum import still_belongs
+from graphgym_nc.triangles.csr import CSR
+from graphgym_nc.triangles.simple_graph import plain
+from graphgym_nc.triangles.twins import Twins
+
+
+@dataclass(frozen=True)
+class TriangleIncidence:
+    r"""Which edges lie opposite which nodes, in a form that is built once per
+    batch and shared by all layers.
+
+    Only edges that lie on a triangle appear. See
+    :meth:`~graphgym_nc.find_triangles` for what counts as a triangle.
+
+    *Twins* are nodes with the same closed neighbourhood, such as those of a
+    clique. All edges between the twins of :math:`a` and those of :math:`b` have the
+    same nodes opposite to them, and their own ends. Those nodes come with all their
+    twins. So for a node :math:`v` and its edges :math:`\mathcal{E}_v`,
+
+    .. math::
+        \sum_{e \text{ opposite } v} \mathbf{z}_e =
+        \sum_{\{a, b\}} \sum_{e \text{ between}} \mathbf{z}_e
+        - \sum_{e \in \mathcal{E}_v} \mathbf{z}_e,
+
+    where the first sum is over the pairs whose twins are all adjacent to
+    :math:`v` or :math:`v` itself. It is the same for all twins of
+    :math:`v`, and is taken for the first of them alone, where that is much less to
+    add up. (What is added and taken off again is rounded twice: an edge with a value
+    beyond all others costs the sums at its own ends their precision.)
+
+    Attributes:
+        neighbours: Nodes times nodes: the sources of every node's edges, as
+            often as :obj:`edge_index` has them.
+        endpoints: Edges times nodes: the two ends of every edge.
+        opposite: Nodes times edges: the edges among a node's neighbours. With
+            :obj:`twins`, nodes times pairs: those that are summed up at a first
+            twin, and none at any other node.
+        twins: The twins of all nodes; :obj:`None` if they are not made use of.
+        weight: The number of triangles on every edge, *i.e.* of messages
+            that it sends, of shape :obj:`[num_edges]`.
+        messages: The number of triangles at every node, *i.e.* of messages that
+            it receives, of shape :obj:`[num_nodes]`.
+        edge_id: The edge that each column of the original :obj:`edge_index`
+            stands for, :obj:`num_edges` if it lies on no triangle, of shape
+            :obj:`[E]`.
+        num_messages: The number of all messages.
+        edge_index: The edges that all this was built from, of shape
+            :obj:`[2, E]`.
+    """
+
+    neighbours: CSR
+    endpoints: CSR
+    opposite: CSR
+    twins: Twins | None
+    weight: Tensor
+    messages: Tensor
+    edge_id: Tensor
+    num_messages: int
+    edge_index: Tensor
+
+    def __post_init__(self) -> None:
+        if self.edge_index.is_inference():  # which may change unseen
+            object.__setattr__(self, 'edge_index', self.edge_index.clone())
+        object.__setattr__(self, '_version', _version(self.edge_index))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()  # a tensor that comes from another process has a version of its own
+
+    @staticmethod
+    @torch.inference_mode(False)  # it may serve in training yet
+    def build(
+        edge_index: Tensor, num_nodes: int, triangle_index: Tensor | None = None
+    ) -> 'TriangleIncidence':
+        """Builds the incidence of a graph or batch of graphs.
+
+        Args:
+            edge_index: The edges, of shape :obj:`[2, E]`.
+            num_nodes: The number of nodes.
+            triangle_index: All triangles of the graph, each once, as
+                :meth:`~graphgym_nc.find_triangles` gives them; found here if
+                not given.
+
+        Raises:
+            ValueError: If :obj:`triangle_index` holds a triangle whose edges
+                are not in :obj:`edge_index`, or one twice.
+        """
+        edges = plain(edge_index)
+        if triangle_index is None and kernels.enabled(edges):
+            parts = parts_by_kernels(edges, num_nodes)
+        else:
+            parts = parts_by_torch(edges, num_nodes, triangle_index)
+        return TriangleIncidence(**parts, edge_index=edge_index)
+
+    @staticmethod
+    def from_data(data: Data) -> 'TriangleIncidence':
+        """Builds the incidence of a :class:`~torch_geometric.data.Data` or
+        :class:`~torch_geometric.data.Batch`.
+
+        An attached :obj:`triangle_index` is used only if it still belongs to
+        the edges (sampling and cutting graphs leaves it behind unchanged), and if
+        that is faster than finding the triangles, as kernels do.
+        """
+        if data.edge_index is None:
+            raise ValueError("the graph has no 'edge_index'")
+        attached = not kernels.enabled(plain(data.edge_index)) and still_belongs(data)
+        triangle_index = data.triangle_index if attached else None
+        return TriangleIncidence.build(data.edge_index, cast(int, data.num_nodes), triangle_index)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.messages.numel()
+
+    @property
+    def num_edges(self) -> int:
+        return self.weight.numel()
+
+    def is_of(self, edge_index: Tensor) -> bool:
+        """Whether this was built from this very tensor, unchanged since."""
+        unchanged = _version(self.edge_index) == vars(self)['_version']
+        return unchanged and edge_index is self.edge_index
+
+    def belongs_to(self, edge_index: Tensor) -> bool:
+        """Whether this was built from just these edges; waits for their device,
+        unless they are in the very same tensor.
+        """
+        if self.is_of(edge_index):
+            return True
+        unchanged = _version(self.edge_index) == vars(self)['_version']
+        return (
+            unchanged
+            and edge_index.device == self.edge_index.device
+            and torch.equal(edge_index, self.edge_index)
+        )
+
+    def sum_opposite(self, src: Tensor) -> Tensor:
+        """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges
+        opposite to every node.
+        """
+        if self.twins is None:
+            return self.opposite.row_sum(src)
+        sums = self.twins.sums.row_sum(src)
+        of_pairs, own = sums.split([self.opposite.num_cols, self.num_nodes])
+        return self.twins.first.row_sum(self.opposite.row_sum(of_pairs)) - own
+
+    def gather_opposite(self, src: Tensor) -> Tensor:
+        """Sums :obj:`src`, of shape :obj:`[num_nodes, channels]`, over the nodes
+        opposite to every edge: the transpose of :meth:`sum_opposite`.
+        """
+        if self.twins is None:
+            return self.opposite.transposed.row_sum(src)
+        first = self.twins.first.transposed.row_sum(src)
+        to_pairs = self.opposite.transposed.row_sum(first)
+        return self.twins.sums.transposed.row_sum(torch.cat([to_pairs, -src]))
+
+    def edge_mean(self, edge_attr: Tensor) -> Tensor:
+        """Averages edge features over the copies of every edge (usually its
+        two directions), into shape :obj:`[num_edges, channels]`.
+        """
+        if edge_attr.size(0) != self.edge_id.numel():
+            raise ValueError(
+                f"'edge_attr' has {edge_attr.size(0)} rows, but the graph has "
+                f'{self.edge_id.numel()} edges'
+            )
+        shape = (self.num_edges + 1, edge_attr.size(1))
+        total = edge_attr.new_zeros(shape).index_add(0, self.edge_id, edge_attr)
+        ones = edge_attr.new_ones(self.edge_id.numel())
+        copies = edge_attr.new_zeros(shape[0]).index_add(0, self.edge_id, ones)
+        return total[:-1] / copies[:-1, None]
+
+    def to(self, device: Any, non_blocking: bool = False) -> 'TriangleIncidence':
+        """Moves the incidence to a device."""
+        return self._map(lambda part: part.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> 'TriangleIncidence':
+        """Copies the incidence to pinned memory."""
+        return self._map(lambda part: part.pin_memory())
+
+    def _map(self, function: Callable[[Any], Any]) -> 'TriangleIncidence':
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return TriangleIncidence(
+            **{
+                name: function(value) if isinstance(value, (Tensor, CSR, Twins)) else value
+                for name, value in values.items()
+            }
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f'{self.__class__.__name__}(num_nodes={self.num_nodes}, '
+            f'num_edges={self.num_edges}, num_triangles={self.num_messages // 3})'
+        )
+
+
+def _version(tensor: Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version

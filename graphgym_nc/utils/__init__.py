@@ -1,0 +1,4 @@
+"""Small tools that know nothing of graphs: processes, files, cores, memory.
+
+Imports nothing else of this package.
+"""

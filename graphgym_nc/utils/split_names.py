@@ -1,0 +1,3 @@
+"""The names of the splits, in their order."""
+
+SPLITS = ('train', 'val', 'test')

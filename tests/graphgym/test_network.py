@@ -1,0 +1,187 @@
+import networkx as nx
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.explain.algorithm.utils import set_masks
+from torch_geometric.graphgym.config import assert_cfg
+from torch_geometric.graphgym.model_builder import create_model
+
+from graphgym_nc import kernels
+from graphgym_nc.triangles.twin_pairs import TwinPairs
+from tests.reference import dense_graph
+
+
+def graph_network(cfg, layer_type='nc_ginconv', dim_in=3, dim_out=4, dropout=0.0):
+    cfg.model.type, cfg.model.graph_pooling = 'jk_graph', 'add'
+    cfg.dataset.task, cfg.dataset.task_type = 'graph', 'classification_multi'
+    cfg.gnn.update(
+        layer_type=layer_type,
+        layers_mp=4,
+        layers_post_mp=1,
+        dim_inner=8,
+        dropout=dropout,
+        batchnorm=False,
+        l2norm=False,
+    )
+    cfg.nc.mlp_batchnorm = cfg.nc.mlp_final_act = True
+    assert_cfg(cfg)
+    return create_model(dim_in=dim_in, dim_out=dim_out)
+
+
+def two_graphs(dim_in=3):
+    generator = torch.Generator().manual_seed(0)
+    graphs = [
+        Data(
+            x=torch.randn(size, dim_in, generator=generator),
+            edge_index=dense_graph(size, seed=size),
+            y=torch.zeros(1, dtype=torch.long),
+        )
+        for size in (6, 9)
+    ]
+    return Batch.from_data_list(graphs)
+
+
+def test_graph_network_is_that_of_gin(cfg):
+    """Against the formulas of Xu et al., on dense matrices."""
+    model, batch = graph_network(cfg).model, two_graphs()
+    source, target = batch.edge_index
+    adjacency = torch.zeros(15, 15).index_put_((target, source), torch.tensor(1.0))
+    readout = torch.zeros(2, 15).index_put_((batch.batch, torch.arange(15)), torch.tensor(1.0))
+    hidden = batch.x
+    score, true = model(batch)
+    assert score.shape == (2, 4)
+    assert true.shape == (2,)
+
+    assert (len(model.layers), len(model.classifiers)) == (4, 5)
+    expected = model.classifiers[0](readout @ hidden)
+    for layer, classifier in zip(model.layers, model.classifiers[1:], strict=True):
+        gin = layer.layer.model
+        hidden = gin.nn((1 + gin.eps) * hidden + adjacency @ hidden)
+        expected = expected + classifier(readout @ hidden)
+    torch.testing.assert_close(score, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize('layer_type', ['nc_ginconv', 'ncgnnconv'])
+def test_parameters_of_the_graph_network(cfg, layer_type):
+    model = graph_network(cfg, layer_type, dim_in=5, dim_out=3)
+
+    def mlp(dim_in, dim_out, width=8):  # two Linear layers, a BatchNorm after each
+        return (dim_in + 1) * width + 2 * width + (width + 1) * dim_out + 2 * dim_out
+
+    expected = 4 + mlp(5, 8) + 3 * mlp(8, 8) + (5 + 1) * 3 + 4 * (8 + 1) * 3
+    if layer_type == 'ncgnnconv':
+        expected += mlp(5, 5) + 3 * mlp(8, 8)
+    assert sum(p.numel() for p in model.parameters()) == expected
+
+
+def test_dropout_of_the_graph_network_is_on_scores_alone(cfg):
+    model = graph_network(cfg, dropout=0.5)
+    assert not [m for m in model.modules() if isinstance(m, torch.nn.Dropout)]
+    layers = model.model.classifiers
+    whole = [torch.zeros(2, 4) for _ in layers]
+    for i, layer in enumerate(layers):
+        layer.register_forward_hook(lambda module, args, out, i=i: whole[i].copy_(out.detach()))
+    score, _ = model(two_graphs())
+    # Every score of every layer is either left out or doubled.
+    kept = torch.cartesian_prod(*[torch.tensor([0.0, 2.0])] * len(layers))
+    possible = torch.einsum('kl,lgc->kgc', kept, torch.stack(whole))
+    assert (possible - score).abs().amin(dim=0).max() < 1e-4
+    model.eval()
+    score, _ = model(two_graphs())
+    torch.testing.assert_close(score, torch.stack(whole).sum(dim=0))
+
+
+def test_graph_network_after_linear_layers(cfg):
+    cfg.gnn.layers_pre_mp = 2
+    model = graph_network(cfg, 'ncgnnconv')
+    score, _ = model(two_graphs())
+    score.sum().backward()
+    assert model.model.classifiers[0](torch.zeros(1, 8)).shape == (1, 4)
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def network_of_cliques(cfg, merged: bool, **kwargs):
+    """Scores, gradients and statistics after a training step on graphs with twins."""
+    torch.manual_seed(0)
+    model = graph_network(cfg, 'ncgnnconv', **kwargs).double()
+    model.model.keeps_twins_alike &= merged
+    sizes = (9, 6, 8)
+    graphs = [
+        Data(
+            x=torch.ones(2 * n, 3, dtype=torch.double) * n,
+            edge_index=to_edge_index(nx.barbell_graph(n, 0)),
+            y=torch.zeros(1, dtype=torch.long),
+        )
+        for n in sizes
+    ]
+    batch = Batch.from_data_list(graphs)
+    score, _ = model.model(batch)
+    assert 'twin_pairs' not in batch
+    (score * torch.arange(score.numel()).view_as(score)).sum().backward()
+    return [score, *(p.grad for p in model.parameters()), *model.buffers()]
+
+
+def to_edge_index(graph):
+    return torch.tensor(sorted(graph.to_directed().edges)).t()
+
+
+def test_twins_are_computed_once(cfg, monkeypatch):
+    merged = []
+    monkeypatch.setattr(
+        TwinPairs,
+        'of',
+        staticmethod(lambda *args, of=TwinPairs.of: merged.append(of(*args)) or merged[-1]),
+    )
+    ours = network_of_cliques(cfg, merged=True)
+    assert merged[0].num_edges < merged[0].incidence.num_edges / 4
+    theirs = network_of_cliques(cfg, merged=False)
+    assert len(merged) == 1
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize('key', ['encoder', 'pre_mp'])
+def test_nodes_that_an_encoder_may_tell_apart_are_no_twins(cfg, key):
+    assert graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
+    if key == 'encoder':
+        cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'LinearNode'
+    else:
+        cfg.gnn.layers_pre_mp = 1
+    assert not graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
+
+
+def test_gradient_of_the_input_is_that_of_every_node(cfg):
+    model = graph_network(cfg, 'ncgnnconv').model
+    graph = Data(
+        x=torch.ones(9, 3), edge_index=to_edge_index(nx.complete_graph(9)), y=torch.zeros(1)
+    )
+    batch = Batch.from_data_list([graph])
+    batch.x.requires_grad_()
+    x = batch.x
+    (gradient,) = torch.autograd.grad(model.eval()(batch)[0].sum(), x)
+    torch.testing.assert_close(gradient, gradient[:1].expand_as(gradient))
+    assert gradient.abs().sum() > 0
+
+
+@pytest.mark.parametrize('how', ['masks', 'hook'])
+def test_nodes_that_an_explainer_tells_apart_are_no_twins(cfg, monkeypatch, how):
+    model = graph_network(cfg, 'ncgnnconv').model
+    edge_index = to_edge_index(nx.complete_graph(9))
+    conv = model.layers[0].layer.model
+    if how == 'masks':
+        set_masks(model, torch.randn(edge_index.size(1)), edge_index)
+    else:
+        conv.register_forward_hook(lambda module, args, out: out * torch.arange(9)[:, None])
+    monkeypatch.setattr(TwinPairs, 'of', None)  # would fail
+    batch = Batch.from_data_list(
+        [Data(x=torch.ones(9, 3), edge_index=edge_index, y=torch.ones(1))]
+    )
+    assert model(batch)[0].shape == (1, 4)
+
+
+def test_twins_are_looked_for_on_the_cpu_alone(cfg, monkeypatch):
+    """Elsewhere, a look at the features would wait for the device."""
+    model = graph_network(cfg, 'ncgnnconv').model
+    monkeypatch.setattr(TwinPairs, 'of', None)  # would fail
+    with kernels.use('torch'):
+        model(two_graphs())

@@ -1,0 +1,77 @@
+import subprocess
+import sys
+
+import pytest
+from torch_geometric.graphgym import register
+
+import graphgym_nc
+from graphgym_nc.graphgym.register import register_once
+
+
+def test_everything_is_registered():
+    assert {'ncgnnconv', 'ncgnneconv', 'nc_ginconv', 'nc_gineconv'} <= register.layer_dict.keys()
+    assert {'jkconcat', 'ogbstack'} <= register.stage_dict.keys()
+    assert 'inductive_node' in register.head_dict
+    assert {'LinearNode', 'PPANode'} <= register.node_encoder_dict.keys()
+    assert {'weighted_cross_entropy', 'l1'} <= register.loss_dict.keys()
+    assert {'accuracy_ogb', 'accuracy_sbm'} <= register.metric_dict.keys()
+    assert 'one_cycle' in register.scheduler_dict
+
+
+def run(code, *args):
+    command = [sys.executable, '-W', 'ignore', '-c', code, *args]
+    out = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    return out.stdout.strip()
+
+
+def test_importing_again_is_harmless():
+    code = """
+import importlib, sys
+import graphgym_nc
+for name in [name for name in sys.modules if name.startswith('graphgym_nc')]:
+    importlib.reload(sys.modules[name])
+"""
+    run(code)
+
+
+def test_after_an_import_that_broke_off():
+    code = """
+import sys
+import torch_geometric.graphgym
+sys.modules['graphgym_nc.graphgym.metric'] = None  # makes its import fail
+try:
+    import graphgym_nc
+except ImportError:
+    pass
+for name in [name for name in sys.modules if name.startswith('graphgym_nc')]:
+    del sys.modules[name]
+import graphgym_nc
+from torch_geometric.graphgym.config import cfg
+print(cfg.nc.eps)
+"""
+    assert run(code) == '0.0'
+
+
+def test_a_name_that_is_taken_stays_so():
+    def mine(): ...
+
+    mapping = {'gcnconv': register.layer_dict['gcnconv']}
+    with pytest.raises(KeyError, match="already has a 'gcnconv'"):
+        register_once(mapping, 'gcnconv')(mine)
+    assert mapping['gcnconv'] is register.layer_dict['gcnconv']
+
+
+def test_core_needs_no_graphgym():
+    # The files of the core, by themselves, import nothing of GraphGym.
+    code = """
+import sys, types
+package = types.ModuleType('graphgym_nc')
+package.__path__ = [sys.argv[1]]
+sys.modules['graphgym_nc'] = package
+import graphgym_nc.agg, graphgym_nc.datasets, graphgym_nc.incidence, graphgym_nc.nn
+import graphgym_nc.record, graphgym_nc.report, graphgym_nc.splits, graphgym_nc.transforms
+import graphgym_nc.triangles, graphgym_nc.wl
+print([name for name in sys.modules if name.startswith('torch_geometric.graphgym')])
+"""
+    assert run(code, graphgym_nc.__path__[0]) == '[]'

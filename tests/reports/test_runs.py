@@ -1,0 +1,119 @@
+import matplotlib.image
+import pytest
+
+from graphgym_nc.reports.runs import (
+    Run,
+    grid_table,
+    load_grid,
+    markdown,
+    plot_curves,
+    scored,
+    table,
+)
+from graphgym_nc.results.aggregate import agg_runs
+from graphgym_nc.results.sweep import agg_batch
+from tests.run_files import write_run
+
+VALUES = (0.5, 0.7, 0.6)
+
+
+def write_seed(folder, shift=0.0, **record):
+    values = [(epoch, value + shift) for epoch, value in enumerate(VALUES)]
+    write_run(folder, record, train=values, val=values, test=values)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two models on a task of three epochs, with two seeds and one."""
+    for name, seeds in (('gin_toy', 1), ('nc_toy', 2)):
+        for seed in range(seeds):
+            write_seed(tmp_path / name / str(seed), seed / 10)
+        agg_runs(tmp_path / name)
+    return [Run.load(tmp_path / name) for name in ('gin_toy', 'nc_toy')]
+
+
+def test_table(runs):
+    frame = table(runs)
+    assert frame['run'].tolist() == ['gin_toy', 'nc_toy']
+    assert frame['test'].tolist() == ['0.7000', '0.7500 ± 0.0500']
+    assert frame['seeds'].tolist() == [1, 2]
+    assert frame['epochs'].tolist() == [3, 3]
+    assert frame['s/epoch'].tolist() == [2.0, 2.0]
+    assert frame['parameters'].tolist() == [42, 42]
+    assert frame['data'].tolist() == ['made up', 'made up']
+
+
+def test_markdown(runs):
+    header, rule, *rows = markdown(table(runs)[['run', 'seeds']]).splitlines()
+    assert header == '| run     | seeds |'
+    assert rule == '| --------|------ |'
+    assert rows == ['| gin_toy | 1     |', '| nc_toy  | 2     |']
+
+
+def test_plot(runs, tmp_path):
+    path = tmp_path / 'plots' / 'curves.png'
+    plot_curves(runs, path)
+    image = matplotlib.image.imread(path)
+    assert image.shape[0] > 400
+    assert image.std() > 0.05  # something is drawn
+
+
+def test_no_results(tmp_path):
+    with pytest.raises(FileNotFoundError, match='no aggregated results'):
+        Run.load(tmp_path)
+
+
+def test_seeds_that_do_not_count(tmp_path):
+    write_seed(tmp_path / 'nc_toy' / '0')
+    write_run(tmp_path / 'nc_toy' / '1', {'status': 'RUNNING'}, train=[(0, 1)])
+    agg_runs(tmp_path / 'nc_toy')
+    run = Run.load(tmp_path / 'nc_toy')
+    assert len(run.curves('train')) == 1
+    assert table([run])['seeds'].tolist() == [1]
+
+
+def test_folds_without_a_test_are_all_at_the_same_epoch(tmp_path):
+    for fold, values in enumerate([(0.5, 0.9, 0.6), (0.9, 0.5, 0.7)]):
+        rows = list(enumerate(values))
+        write_run(tmp_path / 'nc_toy' / str(fold), train=rows, val=rows)
+    agg_runs(tmp_path / 'nc_toy')
+    run = Run.load(tmp_path / 'nc_toy')
+    assert table([run])['val'].tolist() == ['0.7000 ± 0.2000']  # not 0.9
+    plot_curves([run], tmp_path / 'curves.png')
+    assert (tmp_path / 'curves.png').exists()
+
+
+def test_plot_of_seeds_of_different_length(tmp_path):
+    write_seed(tmp_path / 'nc_toy' / '0')
+    write_run(tmp_path / 'nc_toy' / '1', val=[(0, 0.1)], test=[(0, 0.2)])
+    agg_runs(tmp_path / 'nc_toy')
+    plot_curves([Run.load(tmp_path / 'nc_toy')], tmp_path / 'curves.png')
+    assert (tmp_path / 'curves.png').exists()
+
+
+@pytest.mark.parametrize('minimise', [False, True])
+def test_grid(tmp_path, minimise):
+    for layers in (1, 2, 3):
+        metric = 'mae' if minimise else 'acc'
+        folder = tmp_path / f'nc_toy-l={layers}-act=relu' / '0'
+        write_seed(folder, layers / 10, metric=metric, minimise=minimise)
+    agg_batch(tmp_path)
+    runs = load_grid(tmp_path)
+    frame = grid_table(runs)
+    # Best first; 'act' is always the same.
+    assert frame['l'].tolist() == (['1', '2', '3'] if minimise else ['3', '2', '1'])
+    assert frame.columns[:3].tolist() == ['l', 'metric', 'test']
+    assert frame['test'][0] == ('0.6000' if minimise else '1.0000')
+    best = max(scored(runs), key=lambda run: run.score)
+    assert best.values == {'l': 1 if minimise else 3, 'act': 'relu'}
+
+
+def test_grid_of_one(tmp_path):
+    write_seed(tmp_path / 'nc_toy-l=1' / '0')
+    agg_batch(tmp_path)
+    assert grid_table(load_grid(tmp_path))['run'].tolist() == ['nc_toy-l=1']
+
+
+def test_grid_without_results(tmp_path):
+    with pytest.raises(FileNotFoundError, match='no aggregated results'):
+        load_grid(tmp_path)

@@ -1,0 +1,43 @@
+import torch
+from torch_geometric.data import Batch, Data
+
+from graphgym_nc import find_triangles
+from graphgym_nc.training.data import DataModule
+from graphgym_nc.training.dry_run import _forward_backward, check
+from graphgym_nc.training.train import create_model
+from tests.reference import dense_graph
+
+
+def test_check_reports_the_first_batch(cfg):
+    cfg.dataset.format, cfg.dataset.name = 'NC', 'TriangleCounting'
+    cfg.dataset.task, cfg.dataset.task_type = 'graph', 'regression'
+    cfg.nc.counting_graphs, cfg.train.batch_size = 40, 12
+    cfg.gnn.layer_type, cfg.gnn.head, cfg.gnn.layers_post_mp = 'ncgnnconv', 'graph', 1
+    cfg.model.loss_fun = 'l1'
+    datamodule = DataModule()
+    report = check(create_model(), datamodule)
+    assert report['batches per epoch'] == '1 / 1 / 2'
+    assert report['first batch'].startswith('12 graphs, ')
+    assert report['prediction'] == '12 x 1'
+    # All 12 training graphs are in the batch: their triangles can be counted one by one.
+    graphs = list(datamodule.dataset[datamodule.dataset.split_idxs[0]])
+    triangles = sum(find_triangles(g.edge_index, g.num_nodes).size(1) for g in graphs)
+    nodes = sum(g.num_nodes for g in graphs)
+    assert report['triangles'].startswith(f'{triangles}, on ')
+    assert f'({3 * triangles / nodes:.1f} messages per node)' in report['triangles']
+
+
+def test_memory_of_the_backward_pass(cfg):
+    class Square(torch.nn.Module):
+        def forward(self, batch):
+            return (batch.x * batch.w).sum(dim=1), batch.y
+
+    cfg.model.loss_fun = 'mse'
+    batch = Batch.from_data_list([Data(x=torch.ones(8, 4), edge_index=dense_graph(8))])
+    batch.w = torch.ones(8, 4, requires_grad=True)
+    batch.y = torch.zeros(8)
+    loss, saved = _forward_backward(Square(), batch)
+    assert loss == 16.0
+    assert saved['shape'] == (8,)
+    # `x` (for the product), and prediction and target (for the loss).
+    assert saved['bytes'] == 8 * 4 * 4 + 2 * 8 * 4
