@@ -64,7 +64,7 @@ def test_the_first_line_says_what_was_run(path):
     ResultLog(path, PROTOCOL, BREC)
     header = json.loads(path.read_text())
     assert header['protocol'] == dataclasses.asdict(PROTOCOL)
-    assert set(header['versions']) == {'graphgym_nc', 'torch', 'torch_geometric'}
+    assert set(header['versions']) == {'graphgym-nc', 'torch', 'torch_geometric'}
 
 
 @pytest.mark.parametrize(

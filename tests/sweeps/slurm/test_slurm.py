@@ -12,7 +12,7 @@ from tests.sweeps.slurm.conftest import ROOT, wait_for
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group('slurm')]
 
-FAKE = ROOT / 'tests' / 'fake_main.py'
+FAKE = ROOT / 'tests' / 'sweeps' / 'fake_main.py'
 CONFIG = ROOT / 'configs' / 'nc_counting.yaml'
 GRID = f"""
 # config: {CONFIG}
@@ -115,7 +115,7 @@ def test_cancelled_requeued_and_out_of_time(cluster, tmp_path):
     script = tmp_path / 'slow_main.py'
     script.write_text(
         'import time\n'
-        'from graphgym_nc import train\n'
+        'from graphgym_nc.training import train\n'
         'from graphgym_nc.training.run import main\n'
         'step = train.Module.training_step\n'
         'def slow_step(*args):\n'
