@@ -20,6 +20,7 @@ from typing import Any
 
 from graphgym_nc.results.names import value_name
 from graphgym_nc.sweeps.errors import GridError
+from graphgym_nc.utils.packaged import ROOT, packaged
 
 _BASE = re.compile(r'#\s*config:\s*(.+)')
 _ALIAS = re.compile(r'[A-Za-z0-9_.]+')
@@ -105,6 +106,6 @@ def _check_new(row: Row, block: list[Row]) -> None:
 
 
 def _find_base(grid: Path, name: str) -> Path:
-    """The base configuration: as seen from here, or from the grid's project."""
-    places = [Path(name), grid.parent / name, grid.parent.parent / name]
-    return next((place for place in places if place.is_file()), places[0])
+    """The base configuration: as seen from here, from the grid's project or from the package."""
+    places = [Path(name), grid.parent / name, grid.parent.parent / name, ROOT / name]
+    return next((place for place in places if place.is_file()), None) or packaged('configs', name)

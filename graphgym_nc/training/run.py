@@ -32,6 +32,7 @@ from graphgym_nc.training.processes import process_number, together
 from graphgym_nc.training.train import create_model
 from graphgym_nc.utils.distributed import first_only, is_first
 from graphgym_nc.utils.memory import keep_freed_memory
+from graphgym_nc.utils.packaged import ROOT, ListPackaged, packaged_config
 from graphgym_nc.utils.split_names import SPLITS
 
 
@@ -56,9 +57,20 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses GraphGym's arguments, and those that it lacks."""
-    parser = argparse.ArgumentParser(description='Train a GNN as a configuration file says.')
+    parser = argparse.ArgumentParser(
+        prog='graphgym-nc train',
+        description='Train a GNN as a configuration file says.',
+        epilog='example: graphgym-nc train --cfg nc_counting --repeat 2 optim.max_epoch 10',
+    )
     add = parser.add_argument
-    add('--cfg', dest='cfg_file', required=True, help='the configuration file')
+    add(
+        '--cfg',
+        dest='cfg_file',
+        type=packaged_config,
+        required=True,
+        help='the configuration: a file, or the name of a packaged one',
+    )
+    add('--list', action=ListPackaged, const='configs')
     add('--repeat', type=int, default=1, help='the number of runs, one seed after the other')
     add('--mark_done', action='store_true', help='rename FILE.yaml to FILE.yaml_done at the end')
     add('--overwrite', action='store_true', help='replace the results of the same seed')
@@ -70,6 +82,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args = parser.parse_intermixed_args(argv)
     if args.repeat < 1:
         parser.error(f'--repeat is {args.repeat}, but must be at least 1')
+    if args.mark_done and args.cfg_file.is_relative_to(ROOT):
+        parser.error(f"--mark_done would rename a file of the package, '{args.cfg_file}'")
     return args
 
 
