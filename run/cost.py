@@ -12,7 +12,7 @@ from pathlib import Path
 from graphgym_nc.benchmark.cost import cost
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.run import load_config, parse_args
+from graphgym_nc.training.run import load_config, parse_args, prepare_machine
 from graphgym_nc.training.train import create_model
 from graphgym_nc.utils.files import write_atomically
 
@@ -26,6 +26,7 @@ def main() -> None:
     try:
         for folder in args.folders:
             load_config(parse_args(['--cfg', str(folder / 'config.yaml')]))
+            prepare_machine()
             datamodule = DataModule()
             result = cost(create_model(), datamodule)
             write_atomically(folder / 'cost.json', json.dumps(result, indent=2) + '\n')

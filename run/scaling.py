@@ -23,7 +23,7 @@ from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.benchmark.devices import StepCost, fit_step
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.run import load_config
+from graphgym_nc.training.run import load_config, prepare_machine
 from graphgym_nc.training.run import parse_args as parse_run
 from graphgym_nc.training.train import create_model
 
@@ -54,6 +54,7 @@ def main() -> None:
 
 def measure(config: str, opts: list[str]) -> StepCost:
     load_config(parse_run(['--cfg', config, *opts]))
+    prepare_machine()
     seed_everything(0, verbose=False)
     batch_size = cfg.train.batch_size
     seconds, loading = [], 0.0
