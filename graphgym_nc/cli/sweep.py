@@ -22,12 +22,16 @@ _SLURM = {
 }
 
 
-def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
+#: What runs one job.
+TRAIN = (sys.executable, '-m', 'graphgym_nc.cli', 'train')
+
+
+def main(argv: Sequence[str] | None = None, command: Sequence[str] = TRAIN) -> int:
     """Runs a sweep.
 
     Args:
         argv: The arguments.
-        script: What runs one job; :obj:`run/main.py` by default.
+        command: The words of the command that runs one job, Python first.
 
     Returns:
         0 if all jobs are DONE, 1 if any failed, 2 if something else is wrong,
@@ -35,9 +39,9 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
     """
     args = parse_args(argv)
     try:
-        return run_sweep(args, script or Path(__file__).parents[2] / 'run' / 'main.py')
+        return run_sweep(args, command)
     except (GridError, OSError) as error:
-        print(f'run_batch: {error}', file=sys.stderr)
+        print(f'sweep: {error}', file=sys.stderr)
         return 2
 
 

@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[2]
 # keeps the gradient of the first step.
 MAIN = """
 import torch
-from graphgym_nc import train
-from graphgym_nc.distributed import is_first
-from graphgym_nc.runner import main
+from graphgym_nc.training import train
+from graphgym_nc.training.run import main
+from graphgym_nc.utils.distributed import is_first
 from torch_geometric.graphgym.config import cfg
 
 class Module(train.Module):
