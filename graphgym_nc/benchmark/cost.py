@@ -11,7 +11,7 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.results.record import environment
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.run import load_config, parse_args
+from graphgym_nc.training.run import load_config, parse_args, prepare_machine
 from graphgym_nc.training.train import Module, create_model, device
 from graphgym_nc.utils.files import write_atomically
 from graphgym_nc.utils.split_names import SPLITS
@@ -24,6 +24,7 @@ def measure_folder(folder: Path) -> str:
         A line that says what was found.
     """
     load_config(parse_args(['--cfg', str(folder / 'config.yaml')]))
+    prepare_machine()
     datamodule = DataModule()
     result = cost(create_model(), datamodule)
     write_atomically(folder / 'cost.json', json.dumps(result, indent=2) + '\n')

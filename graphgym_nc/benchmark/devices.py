@@ -17,7 +17,7 @@ from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.optim import create_optimizer
 
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.run import load_config, parse_args
+from graphgym_nc.training.run import load_config, parse_args, prepare_machine
 from graphgym_nc.training.train import create_model
 
 #: The numbers of graphs in the steps that are measured.
@@ -95,6 +95,7 @@ def fit_step(graphs: Sequence[float], seconds: Sequence[float]) -> tuple[float, 
 def measure_step(config: Path, opts: Sequence[str]) -> StepCost:
     """Measures steps of several sizes in this process, and prints them."""
     load_config(parse_args(['--cfg', str(config), *opts]))
+    prepare_machine()
     seed_everything(0, verbose=False)
     batch_size = cfg.train.batch_size
     seconds, loading = [], 0.0

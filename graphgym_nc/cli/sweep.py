@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphgym_nc.cli import train
 from graphgym_nc.cli.parser import make_parser
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.sweep import run_sweep
@@ -30,12 +29,16 @@ _SLURM = {
 }
 
 
-def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
+#: What runs one job.
+TRAIN = (sys.executable, '-m', 'graphgym_nc.cli', 'train')
+
+
+def main(argv: Sequence[str] | None = None, command: Sequence[str] = TRAIN) -> int:
     """Runs a sweep.
 
     Args:
         argv: The arguments.
-        script: What runs one job, instead of :obj:`--script`.
+        command: The words of the command that runs one job, Python first.
 
     Returns:
         0 if all jobs are DONE, 1 if any failed, 2 if something else is wrong,
@@ -43,7 +46,8 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
     """
     args = parse_args(argv)
     try:
-        return run_sweep(args, script or args.script)
+        own = (sys.executable, str(args.script)) if args.script else command
+        return run_sweep(args, own)
     except (GridError, OSError) as error:
         print(f'sweep: {error}', file=sys.stderr)
         return 2
@@ -84,7 +88,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         '--script',
         type=Path,
-        default=Path(train.__file__),
         help='a main of your own for the jobs, such as one that registers modules and then calls '
         'graphgym_nc.cli.train.main',
     )
