@@ -1,8 +1,6 @@
-import os
+import sys
 
-os.environ.setdefault('GOMP_SPINCOUNT', '10000')  # before torch is loaded: see docs/speed.md
-
-from graphgym_nc.training.run import main
+from graphgym_nc_command import main
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main(['train', *sys.argv[1:]]))

@@ -1,6 +1,6 @@
 import sys
 
-from graphgym_nc.cli.sweep import main
+from graphgym_nc_command import main
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(['sweep', *sys.argv[1:]]))

@@ -1,6 +1,8 @@
 """What a model costs at inference."""
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,8 +11,28 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.results.record import environment
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.train import Module, device
+from graphgym_nc.training.run import load_config, parse_args, prepare_machine
+from graphgym_nc.training.train import Module, create_model, device
+from graphgym_nc.utils.files import write_atomically
 from graphgym_nc.utils.split_names import SPLITS
+
+
+def measure_folder(folder: Path) -> str:
+    """Measures the model of a folder of results, and writes :obj:`cost.json` there.
+
+    Returns:
+        A line that says what was found.
+    """
+    load_config(parse_args(['--cfg', str(folder / 'config.yaml')]))
+    prepare_machine()
+    datamodule = DataModule()
+    result = cost(create_model(), datamodule)
+    write_atomically(folder / 'cost.json', json.dumps(result, indent=2) + '\n')
+    return (
+        f'{folder}: {result["macs_per_graph"] / 1e6:.4g} MMACs and '
+        f'{1e3 * result["seconds"] / result["graphs"]:.3f} ms per graph '
+        f'({result["graphs"]} graphs of {result["split"]})'
+    )
 
 
 def cost(model: Module, datamodule: DataModule) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-mpl.use('Agg')
-import matplotlib.pyplot as plt
+from graphgym_nc.utils.render import save_figure
 
 Rows = Sequence[dict[str, Any]]
 
@@ -21,19 +21,20 @@ def plot_ratios(rows: Rows, what: str, path: Path) -> None:
     figure, axis = _bars(rows, list(names))
     axis.axhline(1, color='black', linewidth=0.8)
     axis.set_ylabel(f"{what}, as a multiple of PyG's GINConv")
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_listing(rows: Rows, path: Path) -> None:
     """Bars for every workload: the time to find triangles."""
     figure, axis = _bars(rows, [name for name in rows[0] if name.endswith(', ms')])
     axis.set_ylabel('ms')
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _bars(rows: Rows, names: Sequence[str]) -> tuple[Any, Any]:
+def _bars(rows: Rows, names: Sequence[str]) -> tuple[Figure, Axes]:
     """Some columns of all workloads, on a log axis."""
-    figure, axis = plt.subplots(figsize=(max(6, 1.6 + 1.3 * len(rows)), 4.2), layout='constrained')
+    figure = Figure(figsize=(max(6, 1.6 + 1.3 * len(rows)), 4.2), layout='constrained')
+    axis = figure.subplots()
     width = 0.8 / len(names)
     for i, name in enumerate(names):
         values = [row.get(name, np.nan) for row in rows]
@@ -51,7 +52,8 @@ def _bars(rows: Rows, names: Sequence[str]) -> tuple[Any, Any]:
 
 def plot_scaling(rows: Rows, path: Path) -> None:
     """Time and memory against the number of messages, on log axes."""
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout='constrained')
+    figure = Figure(figsize=(10, 4), layout='constrained')
+    axes = figure.subplots(1, 2)
     for axis, unit in zip(axes, ('ms', 'MB'), strict=True):
         columns = dict.fromkeys(name for row in rows for name in row if name.endswith(f', {unit}'))
         for column in columns:
@@ -68,12 +70,13 @@ def plot_scaling(rows: Rows, path: Path) -> None:
         axis.legend(fontsize=8)
     axes[0].set_title('forward and backward, time')
     axes[1].set_title('peak memory')
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_shares(rows: Rows, parts: Sequence[str], path: Path) -> None:
     """Stacked bars: where the time of a run goes."""
-    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.6 * len(rows)), layout='constrained')
+    figure = Figure(figsize=(8, 0.8 + 0.6 * len(rows)), layout='constrained')
+    axis = figure.subplots()
     left = np.zeros(len(rows))
     for part in parts:
         values = np.array([row[part] for row in rows])
@@ -82,14 +85,15 @@ def plot_shares(rows: Rows, parts: Sequence[str], path: Path) -> None:
     axis.set_xlabel('share of the epoch, %')
     axis.invert_yaxis()
     axis.legend(fontsize=8, ncols=len(parts), loc='upper center', bbox_to_anchor=(0.5, 1.25))
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_roofline(rows: Rows, path: Path) -> None:
     """The rate of every workload against its operations per byte, and the roof above it, from
     peaks at its own size. The line has the slowest memory and the fastest products of all.
     """
-    figure, axis = plt.subplots(figsize=(7, 4.5), layout='constrained')
+    figure = Figure(figsize=(7, 4.5), layout='constrained')
+    axis = figure.subplots()
     bandwidth = min(row['peak GB/s'] for row in rows)
     peak = max(row['peak GFLOP/s'] for row in rows)
     ridge = peak / bandwidth
@@ -106,10 +110,4 @@ def plot_roofline(rows: Rows, path: Path) -> None:
     axis.set_title('one layer (dot), and what the machine allows for it (bar)', fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
-    _save(figure, path)
-
-
-def _save(figure: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save_figure(figure, path)

@@ -14,7 +14,7 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.run import load_config, parse_args
+from graphgym_nc.training.run import load_config, parse_args, prepare_machine
 from graphgym_nc.training.train import create_model, train
 from graphgym_nc.triangles.incidence import TriangleIncidence
 
@@ -55,6 +55,7 @@ def measure_run(config: Path, options: Sequence[str]) -> dict[str, Any]:
     """
     with TemporaryDirectory() as folder:
         load_config(parse_args(['--cfg', str(config), 'out_dir', folder, *options]))
+        prepare_machine()
         cfg.run_dir = str(Path(folder) / '0')
         pl.seed_everything(cfg.seed, verbose=False)
         datamodule = DataModule()

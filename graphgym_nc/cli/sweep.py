@@ -1,12 +1,19 @@
-"""The command line of a sweep: a grid, all its jobs, and their tables."""
+"""``graphgym-nc sweep``: a grid, all its jobs, and their tables."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphgym_nc.cli.parser import make_parser
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.sweep import run_sweep
+from graphgym_nc.utils.packaged import ListPackaged, packaged_config, packaged_grid
+
+_DESCRIPTION = """\
+Train all configurations of a grid, each with several seeds, and aggregate the results.
+
+Pairs KEY VALUE at the end hold for all of them. Started again, it runs what is not done."""
 
 #: Arguments that are settings of SLURM, with what they mean.
 _SLURM = {
@@ -22,12 +29,16 @@ _SLURM = {
 }
 
 
-def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
+#: What runs one job.
+TRAIN = (sys.executable, '-m', 'graphgym_nc.cli', 'train')
+
+
+def main(argv: Sequence[str] | None = None, command: Sequence[str] = TRAIN) -> int:
     """Runs a sweep.
 
     Args:
         argv: The arguments.
-        script: What runs one job; :obj:`run/main.py` by default.
+        command: The words of the command that runs one job, Python first.
 
     Returns:
         0 if all jobs are DONE, 1 if any failed, 2 if something else is wrong,
@@ -35,9 +46,10 @@ def main(argv: Sequence[str] | None = None, script: Path | None = None) -> int:
     """
     args = parse_args(argv)
     try:
-        return run_sweep(args, script or Path(__file__).parents[2] / 'run' / 'main.py')
+        own = (sys.executable, str(args.script)) if args.script else command
+        return run_sweep(args, own)
     except (GridError, OSError) as error:
-        print(f'run_batch: {error}', file=sys.stderr)
+        print(f'sweep: {error}', file=sys.stderr)
         return 2
 
 
@@ -48,13 +60,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         The arguments; those of SLURM as a dictionary :obj:`slurm`, and pairs of
         keys and values as :obj:`opts`.
     """
-    parser = argparse.ArgumentParser(
-        prog='run_batch', description='Run a grid of configurations, each with several seeds.'
+    parser = make_parser('sweep', _DESCRIPTION, 'smoke --repeat 2 --jobs 2')
+    parser.add_argument(
+        'grid', type=packaged_grid, help='the grid: a file, or the name of a packaged one'
     )
-    parser.add_argument('grid', type=Path, help='the grid')
+    parser.add_argument('--list', action=ListPackaged, const='grids')
     parser.add_argument(
         '--config',
-        type=Path,
+        type=packaged_config,
         help="the base configuration (default: the grid's '# config:' lines)",
     )
     parser.add_argument('--repeat', type=_positive, default=1, help='the number of seeds')
@@ -71,6 +84,12 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--dry-run', action='store_true', help='list the jobs, and run none')
     parser.add_argument(
         '--status', action='store_true', help='what of the grid is done, running, pending, failed'
+    )
+    parser.add_argument(
+        '--script',
+        type=Path,
+        help='a main of your own for the jobs, such as one that registers modules and then calls '
+        'graphgym_nc.cli.train.main',
     )
     parser.add_argument('--launcher', choices=('local', 'slurm'), default='local')
     local = parser.add_argument_group('on this machine')

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from graphgym_nc.results.names import sort_key, value_name
-
-mpl.use('Agg')
-import matplotlib.pyplot as plt
+from graphgym_nc.utils.render import save_figure
 
 _COLUMNS = 3
 _MAX_LABEL = 16
@@ -95,28 +95,19 @@ def plot_ranks(rankings: Sequence[Ranking], path: Path) -> None:
     columns = min(_COLUMNS, len(rankings))
     rows = -(-len(rankings) // columns)
     most = max(len(ranking.ranks) for ranking in rankings)
-    colors = mpl.colormaps['viridis'](np.linspace(0.9, 0.1, most))
-    figure, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(max(4.6 * columns, 6.5), rows * (1.3 + 0.34 * most) + 0.5),
-        squeeze=False,
-        layout='constrained',
-    )
-    for axis in axes.flat[len(rankings) :]:
-        axis.set_visible(False)
-    for axis, ranking in zip(axes.flat, rankings, strict=False):
-        _draw(axis, ranking, colors)
+    colors = colormaps['viridis'](np.linspace(0.9, 0.1, most))
+    size = max(4.6 * columns, 6.5), rows * (1.3 + 0.34 * most) + 0.5
+    figure = Figure(figsize=size, layout='constrained')
+    for i, ranking in enumerate(rankings, start=1):
+        _draw(figure.add_subplot(rows, columns, i), ranking, colors)
     figure.legend(
-        [mpl.patches.Patch(color=color) for color in colors],
+        [Patch(color=color) for color in colors],
         [f'rank {rank}' for rank in range(1, most + 1)],
         loc='outside lower center',
         ncols=min(most, 6),
     )
     figure.suptitle('Average rank of each choice on validation, and how often it had which rank')
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save_figure(figure, path)
 
 
 def _draw(axis: Any, ranking: Ranking, colors: Any) -> None:

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from graphgym_nc.reports.ranks import Scored
 from graphgym_nc.results.aggregate import Stats, read_stats
 from graphgym_nc.results.sweep import grid_runs
-
-mpl.use('Agg')
-import matplotlib.pyplot as plt
+from graphgym_nc.utils.render import save_figure
 
 
 @dataclass(frozen=True)
@@ -129,18 +127,6 @@ def scored(runs: Sequence[tuple[Run, dict[str, Any]]]) -> list[Scored]:
     return [Scored(values, score(run)) for run, values in runs]
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    """A table in Markdown that is also legible as plain text."""
-    cells = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    header, *rows = (
-        ' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in cells
-    )
-    rule = '-|-'.join('-' * width for width in widths)
-    return '\n'.join(f'| {line} |' for line in (header, rule, *rows))
-
-
 def plot_curves(runs: Sequence[Run], path: Path) -> None:
     """Draws the learning curves of runs, those of one task side by side: on test
     or, if there is none, on validation.
@@ -149,10 +135,9 @@ def plot_curves(runs: Sequence[Run], path: Path) -> None:
     best, and a dot marks the epoch that is reported.
     """
     tasks = list(dict.fromkeys(run.task for run in runs))
-    figure, axes = plt.subplots(
-        1, len(tasks), figsize=(5.2 * len(tasks), 3.8), squeeze=False, layout='constrained'
-    )
-    for axis, task in zip(axes[0], tasks, strict=True):
+    figure = Figure(figsize=(5.2 * len(tasks), 3.8), layout='constrained')
+    for i, task in enumerate(tasks, start=1):
+        axis: Any = figure.add_subplot(1, len(tasks), i)
         for run in (run for run in runs if run.task == task):
             split = 'test' if 'test' in run.best else 'val'
             # Seeds that stopped early end where they do; a mean needs all of them.
@@ -172,9 +157,7 @@ def plot_curves(runs: Sequence[Run], path: Path) -> None:
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid(alpha=0.3)
         axis.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save_figure(figure, path)
 
 
 def _with_std(stats: Stats, metric: str) -> str:

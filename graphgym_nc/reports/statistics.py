@@ -12,6 +12,7 @@ from tqdm import tqdm
 from graphgym_nc.datasets import load_sbm
 from graphgym_nc.reports.paper.published import STATISTICS, Statistics
 from graphgym_nc.triangles.listing import find_triangles
+from graphgym_nc.utils.render import markdown
 
 _SBM = ('PATTERN', 'CLUSTER')
 
@@ -32,6 +33,35 @@ class Measured:
     edges: float
     messages: float
     source: str
+
+
+def report_statistics(
+    names: Sequence[str], root: Path, sbm_graphs: Sequence[int], out: Path
+) -> None:
+    """Prints the statistics of data sets, and writes them to a CSV file.
+
+    Args:
+        names: The data sets; all of the paper that are on disk, if there is no name.
+        root: Where data sets are kept.
+        sbm_graphs: As for :meth:`load`.
+        out: The file.
+
+    Raises:
+        FileNotFoundError: If there is none of them.
+    """
+    wanted = names or [
+        name for name in STATISTICS if is_on_disk(root, name) or (sbm_graphs and name in _SBM)
+    ]
+    measured = {name: measure(load(root, name, sbm_graphs), name) for name in wanted}
+    if not measured:
+        raise FileNotFoundError(f"there is no data set of the paper in '{root}'")
+    print(markdown(table(measured)))
+    absent = [name for name in STATISTICS if name not in measured]
+    if absent and not names:
+        print(f"\nNot in '{root}': {', '.join(absent)}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    frame(measured).to_csv(out, index=False)
+    print(f"\nUnrounded: '{out}'")
 
 
 def load(root: Path, name: str, sbm_graphs: Sequence[int] = ()) -> InMemoryDataset:

@@ -1,4 +1,4 @@
-"""What runs leave behind: records, statistics, their averages over seeds and grids.
+"""What runs leave behind: records, statistics, their averages over seeds and sweeps.
 
 Imports :mod:`~graphgym_nc.utils`.
 """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphgym_nc.results.differences import differing
 from graphgym_nc.results.record import read_record, run_status
 from graphgym_nc.utils.files import write_atomically
 from graphgym_nc.utils.split_names import SPLITS
@@ -167,6 +168,7 @@ def aggregate(
     elif minimise is None:
         minimise = less_is_better(metric, 'argmax')
     source = str(_agreed(runs, 'data_source')) if source is None else source
+    _refuse_other_configs(runs)
 
     stats = [read_run(run) for run in runs]
     splits = [split for split in SPLITS if all(split in run for run in stats)]
@@ -221,6 +223,19 @@ def write_aggregate(out_dir: Path, result: Aggregate) -> None:
         write_atomically(folder / 'bestepoch.json', json.dumps(result.best_epoch[split]) + '\n')
         lines = (json.dumps(row) + '\n' for row in result.curve[split])
         write_atomically(folder / 'stats.json', ''.join(lines))
+
+
+def _refuse_other_configs(runs: Sequence[Path]) -> None:
+    """Seeds differ if an --overwrite with other keys was interrupted between two of them."""
+    records = [read_record(run) for run in runs]
+    configs = [record['config'] for record in records if 'config' in record]  # newer runs do
+    for config in configs[1:]:
+        keys = ', '.join(differing(configs[0], config))
+        if keys:
+            raise AggError(
+                f"the seeds in '{runs[0].parent}' differ in their configuration ({keys}); run all "
+                f'of them again with --overwrite'
+            )
 
 
 def _agreed(runs: Sequence[Path], key: str) -> Any:

@@ -1,4 +1,4 @@
-"""The record of a grid: which configurations and seeds belong to it."""
+"""The record of a sweep: which configurations and seeds belong to it."""
 
 import json
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Entry:
 
 
 def read_manifest(folder: Path) -> dict[str, Entry]:
-    """The configurations of a grid by name; none if no batch has been run."""
+    """The configurations of a sweep by name; none if it has not been started."""
     path = folder / MANIFEST
     if not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""Gathers the results of a grid: tables in GraphGym's format."""
+"""Gathers the results of a sweep: tables in GraphGym's format."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Incomplete:
 
 
 def grid_runs(folder: Path) -> dict[str, Entry]:
-    """The configurations of a grid by name: those that were to be run, and
+    """The configurations of a sweep by name: those that were to be run, and
     those of which there are results.
     """
     entries = read_manifest(folder)
@@ -63,7 +63,7 @@ def grid_runs(folder: Path) -> dict[str, Entry]:
 def agg_batch(
     folder: Path, metric: str | None = None, minimise: bool | None = None
 ) -> list[Incomplete]:
-    """Aggregates all configurations of a grid.
+    """Aggregates all configurations of a sweep.
 
     Writes :obj:`agg/<split>.csv` (every seed at its last epoch),
     :obj:`agg/<split>_best.csv` (every seed at its own best validation epoch)
@@ -73,7 +73,7 @@ def agg_batch(
     :obj:`agg/incomplete.csv`.
 
     Args:
-        folder: The folder of the grid, with one folder for each configuration.
+        folder: The folder of the sweep, with one folder for each configuration.
         metric: Another metric than the recorded one to choose epochs by.
         minimise: Whether less of it is better.
 

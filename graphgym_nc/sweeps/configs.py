@@ -15,12 +15,12 @@ from yacs.config import CfgNode
 from graphgym_nc.graphgym.keys import merge, parse_opts, typed
 from graphgym_nc.graphgym.validation import ConfigError, check_cfg
 from graphgym_nc.sweeps.errors import GridError
-from graphgym_nc.sweeps.grid import Config, Grid, Variant, set_key
-from graphgym_nc.sweeps.grid_file import Row
+from graphgym_nc.sweeps.grid import Grid, Row
+from graphgym_nc.sweeps.variants import Config, Variant, set_key, variants_of
 
 
 def task_name(config_files: Sequence[Path], grid: Grid) -> str:
-    """The name of a folder for all results of a grid: GraphGym's, if there is
+    """The name of a folder for all results of a sweep: GraphGym's, if there is
     one base configuration.
     """
     if len(config_files) > 1:
@@ -59,7 +59,7 @@ def generate(
         for key, value in given.items():
             set_key(config, key, value)
         _raise_all(_problem(config, defaults), [f"'{path}'"])
-        around = grid.variants(name, config, sample, compare)
+        around = variants_of(grid, name, config, sample, compare)
         if len(config_files) > 1:
             around = [replace(v, values={'config': name, **v.values}) for v in around]
         variants += around
@@ -138,7 +138,7 @@ def _typed_grid(grid: Grid, defaults: CfgNode, given: Sequence[str]) -> Grid:
 
 def _typed_row(row: Row, defaults: CfgNode, given: Sequence[str]) -> Row:
     if row.key in ('seed', 'out_dir'):
-        raise ConfigError(f"'{row.key}' is none of a grid: every job has its own")
+        raise ConfigError(f"'{row.key}' must not be in a grid: every job has its own")
     if row.key in given:
         raise ConfigError(f"'{row.key}' is also on the command line")
     return replace(row, choices=[typed(defaults, row.key, value) for value in row.choices])

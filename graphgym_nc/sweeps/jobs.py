@@ -1,6 +1,6 @@
-"""Jobs, and what became of them."""
+"""One run of a sweep."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from graphgym_nc.results.record import run_status
@@ -13,12 +13,12 @@ class Job:
     Attributes:
         name: The name to show.
         run_dir: The folder of its results.
-        args: The arguments of the script.
+        command: The words of its command, Python first.
     """
 
     name: str
     run_dir: Path
-    args: tuple[str, ...]
+    command: tuple[str, ...]
 
     @property
     def log(self) -> Path:
@@ -28,25 +28,3 @@ class Job:
     @property
     def is_done(self) -> bool:
         return run_status(self.run_dir) == 'DONE'
-
-
-@dataclass
-class Outcome:
-    """What became of jobs.
-
-    Attributes:
-        done: Those that are DONE.
-        failed: Those that failed, and what there is to say of it.
-    """
-
-    done: list[Job] = field(default_factory=list)
-    failed: list[tuple[Job, str]] = field(default_factory=list)
-
-
-def tail(path: Path, lines: int = 8) -> str:
-    """The last lines of a log."""
-    try:
-        text = path.read_text(errors='replace')
-    except FileNotFoundError:
-        return ''
-    return '\n'.join(text.rstrip().splitlines()[-lines:])

@@ -1,4 +1,4 @@
-"""Adds configurations to the record of a grid."""
+"""Adds configurations to the record of a sweep."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,17 +7,18 @@ from pathlib import Path
 import yaml
 from filelock import FileLock
 
+from graphgym_nc.graphgym.validation import defaults
 from graphgym_nc.results.differences import differing
 from graphgym_nc.results.manifest import MANIFEST, Entry, read_manifest
 from graphgym_nc.sweeps.errors import GridError
-from graphgym_nc.sweeps.grid import Variant
+from graphgym_nc.sweeps.variants import Variant
 from graphgym_nc.utils.files import write_atomically
 
 
 def add_to_manifest(
     folder: Path, variants: Sequence[Variant], seeds: Iterable[int]
 ) -> dict[str, Path]:
-    """Adds configurations to a grid, and writes their files.
+    """Adds configurations to a sweep, and writes their files.
 
     Returns:
         The file of each configuration, by name.
@@ -44,7 +45,7 @@ def add_to_manifest(
 def _refuse_another(folder: Path, path: Path, variant: Variant) -> None:
     if not path.exists() or not (folder / variant.name).exists():
         return
-    changes = differing(yaml.safe_load(path.read_text()), variant.config)
+    changes = differing(yaml.safe_load(path.read_text()), variant.config, defaults())
     for key, (before, now) in changes.items():
         raise GridError(
             f"'{folder / variant.name}' holds results with '{key}: {before}', but now it is "

@@ -1,6 +1,6 @@
-"""How a batch stands, and how it ended, whoever has run it."""
+"""How a sweep stands, and how it ended, whoever has run it."""
 
-import runpy
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from graphgym_nc.results.aggregate import AggError
 from graphgym_nc.results.lock import is_locked
 from graphgym_nc.results.record import read_record, run_status
 from graphgym_nc.results.sweep import agg_batch
-from graphgym_nc.sweeps.jobs import Job, Outcome, tail
+from graphgym_nc.sweeps.jobs import Job
 
 STATES = ('done', 'running', 'pending', 'failed')
 
@@ -52,53 +52,56 @@ def show_states(states: Mapping[str, str], folder: Path) -> None:
     print(f"{len(states)} job(s) in '{folder}': {listed}")
 
 
-def finish(outcome: Outcome, folder: Path) -> int:
+def failures(jobs: Iterable[Job]) -> dict[Job, str]:
+    """Of jobs that are all over, those that are not DONE, and why."""
+    return {job: reason(job.run_dir) for job in jobs if not job.is_done}
+
+
+def finish(jobs: Sequence[Job], failed: Mapping[Job, str], folder: Path) -> int:
     """Aggregates, and lists what failed.
+
+    Args:
+        jobs: All jobs of the sweep.
+        failed: Those that failed, and what there is to say of each.
+        folder: The folder of the sweep.
 
     Returns:
         The exit code: 1 if anything failed.
     """
     try:
         incomplete = agg_batch(folder)
-        print(f"Tables: '{folder / 'agg'}'. Report: python run/report.py '{folder}'")
+        print(f"Tables: '{folder / 'agg'}'. Report: graphgym-nc report '{folder}'")
     except AggError as error:
         incomplete = []
-        print(f'run_batch: {error}', file=sys.stderr)
-    failed = {job.name for job, _ in outcome.failed}
+        print(f'sweep: {error}', file=sys.stderr)
+    names = {job.name for job in failed}
     for run in incomplete:
-        if f'{run.run}/{run.seed}' not in failed:
+        if f'{run.run}/{run.seed}' not in names:
             print(f'Not in the tables: {run}', file=sys.stderr)
-    for job, why in outcome.failed:
-        print(f"\nFAILED {job.name} ({why}), '{job.log}':", file=sys.stderr)
-        print(tail(job.log), file=sys.stderr)
-    if outcome.failed:
-        number = len(outcome.failed)
-        print(f'\nrun_batch: {number} job(s) failed, {len(outcome.done)} DONE', file=sys.stderr)
-    return 1 if outcome.failed else 0
-
-
-def outcome_of(jobs: Iterable[Job]) -> Outcome:
-    """What has become of jobs that are all over."""
-    outcome = Outcome()
-    for job in jobs:
-        if job.is_done:
-            outcome.done.append(job)
-        else:
-            outcome.failed.append((job, reason(job.run_dir)))
-    return outcome
+    for job, why in failed.items():
+        print(f"\nFAILED {job.name} ({why}), '{job.log}':\n{tail(job.log)}", file=sys.stderr)
+    if failed:
+        done = len(jobs) - len(failed)
+        print(f'\nsweep: {len(failed)} job(s) failed, {done} DONE', file=sys.stderr)
+    return 1 if failed else 0
 
 
 def aggregate_and_report(folder: Path, jobs: Sequence[Job]) -> int:
     """Does all that is to be done after the last job.
 
     Returns:
-        The exit code: 1 if any job failed.
+        The exit code: 1 if any job failed, or nothing is DONE.
     """
-    code = finish(outcome_of(jobs), folder)
-    sys.argv = ['report.py', str(folder)]
+    code = finish(jobs, failures(jobs), folder)
+    sys.stdout.flush()
+    command = [sys.executable, '-m', 'graphgym_nc.cli', 'report', str(folder)]
+    return 1 if subprocess.run(command, check=False).returncode else code
+
+
+def tail(path: Path, lines: int = 8) -> str:
+    """The last lines of a log."""
     try:
-        runpy.run_path(str(Path(__file__).parents[2] / 'run' / 'report.py'), run_name='__main__')
-    except SystemExit as error:  # nothing is done, and so there is nothing to report
-        print(error, file=sys.stderr)
-        code = 1
-    return code
+        text = path.read_text(errors='replace')
+    except FileNotFoundError:
+        return ''
+    return '\n'.join(text.rstrip().splitlines()[-lines:])

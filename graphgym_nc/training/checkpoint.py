@@ -1,5 +1,6 @@
 """Checkpoints to go on from, and to use."""
 
+import io
 import logging
 import random
 import time
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.training.callbacks import LoggerCallback
 from graphgym_nc.utils.distributed import broadcast, is_first
+from graphgym_nc.utils.files import write_atomically
 
 LAST, BEST = 'last.ckpt', 'best.ckpt'
 _SECONDS = 60.0
@@ -26,8 +29,7 @@ class CheckpointCallback(pl.Callback):
     that ends more than a minute after the one before was written, and at the
     end: little is lost with a run that is interrupted. With
     :obj:`train.ckpt_clean: False`, those of every period are kept as
-    :obj:`ckpt/epoch_<number>.ckpt` too. A file is there only once it is
-    complete.
+    :obj:`ckpt/epoch_<number>.ckpt` too.
 
     Args:
         folder: The folder of the run.
@@ -63,16 +65,26 @@ class CheckpointCallback(pl.Callback):
         set_random_state(checkpoint['random_state'])
 
     def _save(self, trainer: pl.Trainer, name: str) -> None:
-        path = self.folder / name
-        unfinished = path.with_suffix('.unfinished')
-        trainer.save_checkpoint(unfinished)  # all processes take part
-        if is_first():
-            unfinished.replace(path)
+        trainer.save_checkpoint(self.folder / name)  # all processes take part
+
+
+class CompleteCheckpointIO(TorchCheckpointIO):
+    """Writes checkpoints so that a file is there only once it is complete."""
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
+    ) -> None:
+        buffer = io.BytesIO()
+        torch.save(checkpoint, buffer)
+        write_atomically(Path(path), buffer.getvalue())
 
 
 def last_checkpoint(run_dir: Path) -> tuple[Path | None, int]:
     """The checkpoint to go on from, and the epoch to go on with."""
     path = run_dir / 'ckpt' / LAST
+    if is_first():
+        for unfinished in path.parent.glob('*.unfinished'):  # of a process that was killed
+            unfinished.unlink()
     if not path.exists():
         return None, 0
     epoch = torch.load(path, map_location='cpu', weights_only=True)['epoch'] + 1

@@ -1,12 +1,11 @@
-"""Who may write where: nothing that has been computed is lost or mixed."""
+"""What may be written where: nothing that has been computed is lost or mixed."""
 
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
-from filelock import FileLock, Timeout
 from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.graphgym.validation import ConfigError, defaults
@@ -16,41 +15,53 @@ from graphgym_nc.results.record import RunRecord
 from graphgym_nc.utils.files import write_atomically
 
 
-def plan(out_dir: Path, seeds: Iterable[int], overwrite: bool) -> list[int]:
-    """Decides which seeds are to be run, and makes room for them.
+def make_room(out_dir: Path, seeds: Sequence[int], config: str, overwrite: bool) -> bool:
+    """Makes room for the first of some seeds. Its lock must be held.
 
     With :obj:`train.auto_resume`, a seed that is DONE is left as it is, and one
     that was interrupted goes on.
 
+    Args:
+        out_dir: The folder of the configuration.
+        seeds: This seed and those that come after it.
+        config: The configuration, as :meth:`resolved` gives it.
+        overwrite: Whether to delete the results of this seed. Those of the others
+            stay until it is their turn.
+
     Returns:
-        The seeds to run.
+        Whether there is anything to run.
 
     Raises:
         ConfigError: If results are in the way, or others in the folder came from
             another configuration. Nothing has been changed then.
     """
-    to_run = []
-    for seed in seeds:
-        status = RunRecord(out_dir / str(seed)).status
+    run_dirs = [out_dir / str(seed) for seed in seeds]
+    for run_dir in run_dirs:
+        status = RunRecord(run_dir).status
         if status is not None and not overwrite and not cfg.train.auto_resume:
-            raise ConfigError(_in_the_way(out_dir / str(seed), status))
-        if status != 'DONE' or overwrite:
-            to_run.append(seed)
+            raise ConfigError(_in_the_way(run_dir, status))
+    for folder in seed_folders(out_dir):
+        if not (overwrite and folder in run_dirs):
+            _refuse_other_config(folder, config)
+    if overwrite and run_dirs[0].exists():
+        shutil.rmtree(run_dirs[0])
+    if RunRecord(run_dirs[0]).status == 'DONE':
+        return False
+    write_atomically(out_dir / cfg.cfg_dest, config)
+    return True
 
-    others = [
-        folder
-        for folder in (seed_folders(out_dir) if out_dir.exists() else [])
-        if RunRecord(folder).status is not None and not (overwrite and int(folder.name) in to_run)
-    ]
-    path = out_dir / cfg.cfg_dest
-    if others and path.exists():
-        _refuse_other_config(path, others[0])
-    for seed in to_run if overwrite else ():
-        if (out_dir / str(seed)).exists():
-            shutil.rmtree(out_dir / str(seed))
-    if to_run:
-        write_atomically(path, _resolved())
-    return to_run
+
+def resolved() -> str:
+    """The configuration as YAML, so that it can be run again."""
+    config = cfg.clone()
+    for key in ('params', 'run_dir', 'share'):  # set by the run, not for it
+        config.pop(key, None)
+    return config.dump()
+
+
+def chosen(config: str) -> dict[str, Any]:
+    """The keys of a configuration that are not at their default."""
+    return {key: now for key, (_, now) in _changes({}, config).items()}
 
 
 def refuse_other_data(run_dir: Path, fingerprint: str) -> None:
@@ -69,34 +80,6 @@ def refuse_other_data(run_dir: Path, fingerprint: str) -> None:
             )
 
 
-@contextmanager
-def alone_in(run_dir: Path) -> Iterator[None]:
-    """Keeps other processes out of the folder of a run.
-
-    Raises:
-        ConfigError: If there is one already.
-    """
-    run_dir.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(run_dir / '.lock')
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise ConfigError(f"another process is working in '{run_dir}'") from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _resolved() -> str:
-    """The configuration, so that it can be run again."""
-    config = cfg.clone()
-    for key in ('params', 'run_dir', 'share'):  # set by the run, not for it
-        config.pop(key, None)
-    config.out_dir = str(Path(cfg.out_dir).parent)
-    return config.dump()
-
-
 def _in_the_way(folder: Path, status: str) -> str:
     if status == 'DONE':
         return (
@@ -110,14 +93,22 @@ def _in_the_way(folder: Path, status: str) -> str:
     )
 
 
-def _refuse_other_config(path: Path, example: Path) -> None:
-    before, now = yaml.safe_load(path.read_text()), yaml.safe_load(cfg.dump())
-    changes = differing(before, now, defaults())
+def _refuse_other_config(folder: Path, config: str) -> None:
+    facts, path = RunRecord(folder).facts, folder.parent / cfg.cfg_dest
+    if not facts or not ('config' in facts or path.exists()):
+        return
+    # Runs of older versions did not record their own.
+    before = facts['config'] if 'config' in facts else yaml.safe_load(path.read_text())
+    changes = _changes(before, config)
     if changes:
         listed = ', '.join(
             f'{key} ({before!r}, now {now!r})' for key, (before, now) in [*changes.items()][:5]
         )
         raise ConfigError(
-            f"'{example}' was run with another configuration, and results must not be mixed: "
+            f"'{folder}' was run with another configuration, and results must not be mixed: "
             f"{listed}; choose another 'out_dir', or replace it with --overwrite"
         )
+
+
+def _changes(before: dict[str, Any], config: str) -> dict[str, tuple[Any, Any]]:
+    return differing(before, yaml.safe_load(config), defaults())

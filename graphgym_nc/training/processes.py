@@ -5,7 +5,7 @@ how they keep together.
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,19 +21,20 @@ from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.nn.sync_batch_norm import SyncBatchNorm
-from graphgym_nc.training.checkpoint import random_state, set_random_state
+from graphgym_nc.training.checkpoint import (
+    CompleteCheckpointIO,
+    random_state,
+    set_random_state,
+)
 from graphgym_nc.utils.distributed import is_first, rank, world_size
 
 
 @contextmanager
-def together(argv: Sequence[str]) -> Iterator[None]:
+def together() -> Iterator[None]:
     """Joins this process with all others of its training.
 
     They have been started by :obj:`srun` or :obj:`torchrun`; where neither has,
-    this process becomes a :obj:`torchrun` that does.
-
-    Args:
-        argv: The arguments of this program, to start it with again.
+    this process becomes a :obj:`torchrun` that starts its program again.
 
     Raises:
         ConfigError: If there are more or fewer processes than devices.
@@ -43,7 +44,7 @@ def together(argv: Sequence[str]) -> Iterator[None]:
         yield
         return
     if not _is_started():
-        _become_torchrun(argv)
+        _become_torchrun()
     environment = cluster_environment()
     os.environ['MASTER_ADDR'] = environment.main_address
     os.environ['MASTER_PORT'] = str(environment.main_port)
@@ -156,7 +157,8 @@ class ProcessesCallback(pl.Callback):
 def plugins() -> list[Any]:
     """What Lightning's trainer needs to know."""
     synchronised = world_size() > 1 and cfg.sync_batchnorm
-    return [cluster_environment(), *([SyncBatchNormPlugin()] if synchronised else [])]
+    own = [cluster_environment(), CompleteCheckpointIO()]
+    return [*own, SyncBatchNormPlugin()] if synchronised else own
 
 
 def process_number() -> int:
@@ -178,10 +180,15 @@ def _by_srun() -> bool:
     return 'SLURM_STEP_ID' in os.environ and 'SLURM_PROCID' in os.environ
 
 
-def _become_torchrun(argv: Sequence[str]) -> None:
+def _become_torchrun() -> None:
     threads = torch.get_num_threads() // cfg.devices
     os.environ.setdefault('OMP_NUM_THREADS', str(max(1, threads)))
     torchrun = [sys.executable, '-m', 'torch.distributed.run', '--standalone']
-    script = [f'--nproc-per-node={cfg.devices}', sys.argv[0], *argv]
+    # A module is to be started as one again (python -m), not as the file that it is in.
+    module = sys.modules['__main__'].__spec__
+    program = ['-m', module.name.removesuffix('.__main__')] if module else [sys.argv[0]]
     sys.stdout.flush()
-    os.execv(sys.executable, [*torchrun, *script])
+    os.execv(
+        sys.executable,
+        [*torchrun, f'--nproc-per-node={cfg.devices}', *program, *sys.argv[1:]],
+    )

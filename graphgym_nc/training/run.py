@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml
@@ -22,43 +23,59 @@ from graphgym_nc.datasets.fingerprint import data_fingerprint
 from graphgym_nc.graphgym.keys import merge, parse_opts
 from graphgym_nc.graphgym.validation import ConfigError, best_metric, check_cfg
 from graphgym_nc.results.aggregate import AggError, aggregate, write_aggregate
+from graphgym_nc.results.lock import alone_in
 from graphgym_nc.results.record import RunRecord
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import check
 from graphgym_nc.training.evaluate import evaluate
-from graphgym_nc.training.folders import alone_in, plan, refuse_other_data
+from graphgym_nc.training.folders import chosen, make_room, refuse_other_data, resolved
 from graphgym_nc.training.logger import RunError, logging_to
 from graphgym_nc.training.processes import process_number, together
 from graphgym_nc.training.train import create_model
+from graphgym_nc.utils.cores import available_cpus
 from graphgym_nc.utils.distributed import first_only, is_first
+from graphgym_nc.utils.files import is_full
 from graphgym_nc.utils.memory import keep_freed_memory
+from graphgym_nc.utils.packaged import ROOT, ListPackaged, packaged_config
 from graphgym_nc.utils.split_names import SPLITS
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs a configuration, for one seed or several."""
-    argv = sys.argv[1:] if argv is None else argv
     args = parse_args(argv)
     try:
         load_config(args)
+        prepare_machine(1 if args.check or args.eval else cfg.devices)
         if args.check:
             run_check()
         elif args.eval is not None:
             run_eval(args)
         else:
-            with together(argv):
+            with together():
                 run(args)
     except (AggError, ConfigError, RunError, OSError) as error:
-        sys.exit(f'{Path(sys.argv[0]).name}: {error}' if process_number() == 0 else 1)
+        advice = '; make room, then go on with train.auto_resume True' if is_full(error) else ''
+        sys.exit(f'{Path(sys.argv[0]).name}: {error}{advice}' if process_number() == 0 else 1)
     except SIGTERMException:
         sys.exit(128 + signal.SIGTERM)
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses GraphGym's arguments, and those that it lacks."""
-    parser = argparse.ArgumentParser(description='Train a GNN as a configuration file says.')
+    parser = argparse.ArgumentParser(
+        prog='graphgym-nc train',
+        description='Train a GNN as a configuration file says.',
+        epilog='example: graphgym-nc train --cfg nc_counting --repeat 2 optim.max_epoch 10',
+    )
     add = parser.add_argument
-    add('--cfg', dest='cfg_file', required=True, help='the configuration file')
+    add(
+        '--cfg',
+        dest='cfg_file',
+        type=packaged_config,
+        required=True,
+        help='the configuration: a file, or the name of a packaged one',
+    )
+    add('--list', action=ListPackaged, const='configs')
     add('--repeat', type=int, default=1, help='the number of runs, one seed after the other')
     add('--mark_done', action='store_true', help='rename FILE.yaml to FILE.yaml_done at the end')
     add('--overwrite', action='store_true', help='replace the results of the same seed')
@@ -70,6 +87,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args = parser.parse_intermixed_args(argv)
     if args.repeat < 1:
         parser.error(f'--repeat is {args.repeat}, but must be at least 1')
+    if args.mark_done and args.cfg_file.is_relative_to(ROOT):
+        parser.error(f"--mark_done would rename a file of the package, '{args.cfg_file}'")
     return args
 
 
@@ -96,23 +115,32 @@ def load_config(args: argparse.Namespace) -> None:
     except ValueError as error:
         raise ConfigError(f"'{args.cfg_file}': {error}") from error
     check_cfg(cfg)
+
+
+def prepare_machine(processes: int = 1) -> None:
+    """Sets what holds for the whole process: its threads, and that it keeps freed memory.
+
+    Args:
+        processes: How many processes share the cores that this one may use.
+    """
     keep_freed_memory()
-    cpus = (os.cpu_count() or 1) // (1 if args.check or args.eval else cfg.devices)
-    torch.set_num_threads(max(1, min(cfg.num_threads, cpus)))
+    torch.set_num_threads(max(1, min(cfg.num_threads, available_cpus() // processes)))
 
 
 def run(args: argparse.Namespace) -> None:
     """Trains with every seed, and aggregates."""
     out_dir = Path(cfg.out_dir) / get_fname(args.cfg_file)
     seeds = range(cfg.seed, cfg.seed + args.repeat)
-    cfg.out_dir = str(out_dir)
-    for seed in first_only(lambda: plan(out_dir, seeds, args.overwrite)):
+    config = resolved()  # before a run adds to it what it finds in the data
+    for seed in seeds:
         cfg.seed = seed
         cfg.run_dir = str(out_dir / str(seed))
         with ExitStack() as stack:
             first_only(lambda: stack.enter_context(alone_in(Path(cfg.run_dir))))
-            stack.enter_context(logging_to(Path(cfg.run_dir)))
-            run_seed()
+            left = range(seed, seeds.stop)
+            if first_only(lambda: make_room(out_dir, left, config, args.overwrite)):  # noqa: B023
+                stack.enter_context(logging_to(Path(cfg.run_dir)))
+                run_seed(chosen(config))
     if is_first():
         report(out_dir)
         if args.mark_done:
@@ -133,10 +161,14 @@ def report(out_dir: Path) -> None:
         print(f'  {split:<5} {metric} {stats[metric]:.4f} +- {stats[f"{metric}_std"]:.4f}')
 
 
-def run_seed() -> None:
-    """Trains with one seed, and keeps the record of it."""
+def run_seed(config: dict[str, Any]) -> None:
+    """Trains with one seed, and keeps the record of it.
+
+    Args:
+        config: What the record says of the configuration.
+    """
     record = RunRecord(Path(cfg.run_dir))
-    record.start(seed=cfg.seed)
+    record.start(seed=cfg.seed, config=config)
     try:
         seed_everything(cfg.seed, verbose=False)
         datamodule = DataModule()
@@ -159,8 +191,9 @@ def run_seed() -> None:
         logging.warning('INTERRUPTED: go on with train.auto_resume True')
         raise
     except Exception as error:
-        record.failed(f'{type(error).__name__}: {error}')
         logging.exception('FAILED')
+        with suppress(OSError):  # if the disk is full, not even this may fit
+            record.failed(f'{type(error).__name__}: {error}')
         raise
     record.done()
 

@@ -1,4 +1,4 @@
-"""How the workers of a batch share a machine."""
+"""How the workers of a sweep share a machine."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def threads_per_worker(workers: int, cpus: int) -> int:
 
 def environments(workers: int, threads: int, gpus: Sequence[str]) -> list[dict[str, str]]:
     """The environment of each worker: its number of threads, and its GPU,
-    handed out round-robin.
+    handed out round-robin. It is there before torch is loaded.
 
     Args:
         workers: The number of workers.
@@ -24,6 +24,7 @@ def environments(workers: int, threads: int, gpus: Sequence[str]) -> list[dict[s
     """
     names = ('OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
     shared = dict.fromkeys(names, str(threads))
+    shared['GOMP_SPINCOUNT'] = os.environ.get('GOMP_SPINCOUNT', '10000')  # see docs/speed.md
     if not gpus:
         return [shared] * workers
     return [{**shared, 'CUDA_VISIBLE_DEVICES': gpus[i % len(gpus)]} for i in range(workers)]

@@ -117,11 +117,9 @@ def to_markdown(table: pd.DataFrame) -> str:
     """Writes the table in Markdown, with the number of pairs in the header."""
     of = {category.title: category.num_pairs for category in CATEGORIES}
     of[TOTAL] = sum(of.values())
-    titles = [f'{name} ({of[name]})' if name in of else name for name in table.columns]
-    lines = [['method', *titles], ['---', *['---:'] * len(titles)]]
-    for method, row in table.iterrows():
-        lines.append([str(method), *('' if pd.isna(cell) else str(cell) for cell in row)])
-    return ''.join(f'| {" | ".join(line)} |\n' for line in lines)
+    titles = {name: f'{name} ({number})' for name, number in of.items()}
+    cells = table.rename(columns=titles).astype(object).fillna('')
+    return str(cells.to_markdown(disable_numparse=True))
 
 
 def _parted_by_algorithm(pairs: Iterable[Pair], algorithm: Algorithm) -> list[bool]:

@@ -1,4 +1,3 @@
-import matplotlib.pyplot as plt
 import pytest
 
 from graphgym_nc.benchmark import plot
@@ -6,11 +5,10 @@ from graphgym_nc.benchmark import plot
 
 @pytest.fixture
 def axes(monkeypatch):
-    """The axes of what is drawn, kept open."""
+    """The axes of what is drawn."""
     kept = []
-    monkeypatch.setattr(plot, '_save', lambda figure, path: kept.extend(figure.axes))
-    yield kept
-    plt.close('all')
+    monkeypatch.setattr(plot, 'save_figure', lambda figure, path: kept.extend(figure.axes))
+    return kept
 
 
 def heights(axis):

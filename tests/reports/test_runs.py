@@ -5,7 +5,6 @@ from graphgym_nc.reports.runs import (
     Run,
     grid_table,
     load_grid,
-    markdown,
     plot_curves,
     scored,
     table,
@@ -41,13 +40,6 @@ def test_table(runs):
     assert frame['s/epoch'].tolist() == [2.0, 2.0]
     assert frame['parameters'].tolist() == [42, 42]
     assert frame['data'].tolist() == ['made up', 'made up']
-
-
-def test_markdown(runs):
-    header, rule, *rows = markdown(table(runs)[['run', 'seeds']]).splitlines()
-    assert header == '| run     | seeds |'
-    assert rule == '| --------|------ |'
-    assert rows == ['| gin_toy | 1     |', '| nc_toy  | 2     |']
 
 
 def test_plot(runs, tmp_path):

@@ -3,8 +3,8 @@ import yaml
 
 from graphgym_nc.results.manifest import read_manifest
 from graphgym_nc.sweeps.errors import GridError
-from graphgym_nc.sweeps.grid import Variant
 from graphgym_nc.sweeps.manifest import add_to_manifest
+from graphgym_nc.sweeps.variants import Variant
 
 
 def variant(name='nc-l=1', **config):
@@ -33,6 +33,13 @@ def test_results_of_another_configuration_are_not_taken_for_these(tmp_path):
     same = variant(act='elu')
     same.config['dataset'] = {'dir': 'elsewhere'}
     add_to_manifest(tmp_path, [same], [0])
+
+
+def test_a_key_that_is_named_at_its_default_is_no_other_configuration(tmp_path):
+    add_to_manifest(tmp_path, [variant()], [0])
+    (tmp_path / 'nc-l=1').mkdir()
+    add_to_manifest(tmp_path, [variant(agg='add')], [1])
+    assert read_manifest(tmp_path)['nc-l=1'].seeds == [0, 1]
 
 
 def test_no_manifest(tmp_path):

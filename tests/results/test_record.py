@@ -1,12 +1,8 @@
-import errno
 import json
 import os
 import re
 
-import pytest
-
 from graphgym_nc.results.record import RunRecord, environment
-from graphgym_nc.utils.files import write_atomically
 
 
 def test_life_of_a_record(tmp_path):
@@ -32,17 +28,3 @@ def test_environment():
     assert facts['machine']['cpus'] == os.cpu_count()
     assert facts['commit'] is None or re.fullmatch(r'[0-9a-f]{40}(-dirty)?', facts['commit'])
     json.dumps(facts)
-
-
-def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
-    path = tmp_path / 'stats.json'
-    write_atomically(path, 'old\n')
-
-    def full(_):
-        raise OSError(errno.ENOSPC, 'No space left on device')
-
-    monkeypatch.setattr(os, 'fsync', full)
-    with pytest.raises(OSError, match='No space left'):
-        write_atomically(path, 'new\n')
-    assert path.read_text() == 'old\n'
-    assert [p.name for p in tmp_path.iterdir()] == ['stats.json']

@@ -1,108 +1,108 @@
-import copy
+from pathlib import Path
 
 import pytest
 
+from graphgym_nc.results.names import value_name
 from graphgym_nc.sweeps.errors import GridError
-from graphgym_nc.sweeps.grid import Grid, set_key
+from graphgym_nc.sweeps.grid import Grid
 
-GRID = """
-gnn.layers_mp l [2, 4]
-gnn.act act ['relu', 'elu']
-
-optim.base_lr lr [0.01]
-gnn.dropout drop [0.0, 0.5, 0.9]
-"""
+GRIDS = Path(__file__).parents[2] / 'grids'
 
 
-@pytest.fixture
-def grid(tmp_path):
-    def grid(text=GRID):
-        (tmp_path / 'grid.txt').write_text(text)
-        return Grid.load(tmp_path / 'grid.txt')
-
-    return grid
+def read(tmp_path, text):
+    path = tmp_path / 'grid.txt'
+    path.write_text(text)
+    return Grid.load(path)
 
 
-def test_products_and_names(grid):
-    variants = grid().variants('nc', {})
-    assert [variant.name for variant in variants] == [
-        'nc-l=2-act=relu',
-        'nc-l=2-act=elu',
-        'nc-l=4-act=relu',
-        'nc-l=4-act=elu',
-        'nc-lr=0.01-drop=0.0',
-        'nc-lr=0.01-drop=0.5',
-        'nc-lr=0.01-drop=0.9',
+def test_blocks_comments_and_spaces(tmp_path):
+    grid = read(
+        tmp_path,
+        '# a remark\n'
+        'gnn.act  act ["relu", "elu"]  # GraphGym would pass over this line\n'
+        '# between rows: no new block\n'
+        'gnn.layers_mp\tl [2,   4]\n'
+        '\n \n'
+        'optim.steps steps [[10, 20], []]\n',
+    )
+    assert grid.bases == []
+    first, second = (
+        [(row.line, row.key, row.alias, row.choices) for row in b] for b in grid.blocks
+    )
+    assert first == [
+        (2, 'gnn.act', 'act', ['relu', 'elu']),
+        (4, 'gnn.layers_mp', 'l', [2, 4]),
     ]
-    assert variants[1].config == {'gnn': {'layers_mp': 2, 'act': 'elu'}}
-    assert variants[1].values == {'l': 2, 'act': 'elu'}
+    assert second == [(7, 'optim.steps', 'steps', [[10, 20], []])]
 
 
-def test_no_value_leaks_from_one_block_into_the_next(grid):
-    base = {'gnn': {'act': 'prelu', 'layers_mp': 1}, 'optim': {'steps': [1]}}
-    before = copy.deepcopy(base)
-    variants = grid().variants('nc', base)
-    assert base == before
-    assert [v.config['gnn']['act'] for v in variants[4:]] == ['prelu'] * 3
-    assert [v.config['gnn']['layers_mp'] for v in variants[4:]] == [1] * 3
-    variants[0].config['optim']['steps'].append(2)
-    assert variants[1].config['optim']['steps'] == [1]
+def test_base_config_in_a_path_with_spaces(tmp_path):
+    config = tmp_path / 'my configs' / 'base.yaml'
+    config.parent.mkdir()
+    config.touch()
+    grid = tmp_path / 'grid.txt'
+    grid.write_text(f'# config: {config}\ngnn.layers_mp mp [1]\n')
+    assert Grid.load(grid).bases == [config]
 
 
-def test_lists_are_not_shared(grid):
-    first, second = grid('optim.steps s [[1]]\ngnn.act a ["relu", "elu"]').variants('nc', {})
-    first.config['optim']['steps'].append(2)
-    assert second.config['optim']['steps'] == [1]
+def test_base_config_is_found_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (base,) = Grid.load(GRIDS / 'nc.txt').bases
+    assert base == GRIDS.parent / 'configs' / 'nc_cluster.yaml'
+    (tmp_path / 'configs').mkdir()
+    (tmp_path / 'configs' / 'nc_cluster.yaml').touch()
+    assert Grid.load(GRIDS / 'nc.txt').bases == [Path('configs/nc_cluster.yaml')]
 
 
-def test_sample_is_fixed_without_repetition_and_from_all_blocks(grid):
-    names = {variant.name for variant in grid().variants('nc', {})}
-    draws = [[v.name for v in grid().variants('nc', {}, sample=5)] for _ in range(2)]
-    assert draws[0] == draws[1]
-    assert len(set(draws[0])) == 5
-    assert set(draws[0]) < names
-    assert {v.name for v in grid().variants('nc', {}, sample=100)} == names
+@pytest.mark.parametrize(
+    ('row', 'message'),
+    [
+        ('gnn.act act', 'not of the form: key alias'),
+        ('gnn.act act [relu]', 'not a list of Python values'),
+        ('gnn.act act [1, 2', 'not a list of Python values'),
+        ("gnn.act act __import__('os').system('false')", 'not a list of Python values'),
+        ('gnn.act act [().__class__]', 'not a list of Python values'),
+        # GraphGym would try every letter.
+        ("gnn.act act 'relu'", "not a list; for a single value, write \\['relu'\\]"),
+        ('gnn.act act []', "no value for 'gnn.act', and so no configuration"),
+        ('gnn.act act [1, 1]', 'the value 1 twice'),
+        ('gnn.act a-b [1]', "the alias 'a-b' may hold"),
+        ('gnn.act ../a [1]', 'may hold letters'),
+        ('gnn.layers_mp act [1]', 'also that of line 1'),
+        ('gnn.dropout d [0.1]', "'gnn.dropout' is also on line 1"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path, row, message):
+    first = 'gnn.dropout act [0.0]' if 'line 1' in message else 'gnn.dropout drop [0.0]'
+    with pytest.raises(GridError, match=f'grid.txt:3: .*{message}'):
+        read(tmp_path, f'{first}\n# remark\n{row}\n')
 
 
-def test_sample_to_compare(grid):
-    text = 'gnn.layers_mp l [1,2,3,4,5]\ngnn.act act ["relu","elu","prelu"]\ngnn.dim_inner d [8,9]'
-    variants = grid(text).variants('nc', {}, sample=4, compare=['act'])
-    assert len(variants) == 12
-    settings = {(v.values['l'], v.values['d']) for v in variants}
-    assert len(settings) == 4
-    for layers, dim in settings:
-        chosen = {v.values['act'] for v in variants if v.values['l'] == layers
-                  and v.values['d'] == dim}  # fmt: skip
-        assert chosen == {'relu', 'elu', 'prelu'}
-    with pytest.raises(GridError, match="no alias 'agg' to compare"):
-        grid(text).variants('nc', {}, sample=4, compare=['agg'])
+def test_all_errors_at_once(tmp_path):
+    with pytest.raises(GridError, match=r'grid.txt:1: (.|\n)*grid.txt:2: '):
+        read(tmp_path, 'gnn.act act\ngnn.act act []\n')
 
 
-def test_a_huge_product_wants_a_sample(grid):
-    rows = '\n'.join(f'gnn.a{i} a{i} {list(range(10))}' for i in range(12))
-    with pytest.raises(GridError, match=r'1,000,000,000,000 .* --sample'):
-        grid(rows).variants('nc', {})
-    assert len(grid(rows).variants('nc', {}, sample=3)) == 3
+def test_nothing_in_it(tmp_path):
+    with pytest.raises(GridError, match='there is no row in it'):
+        read(tmp_path, '# nothing\n\n')
 
 
-def test_one_name_for_two_configurations(grid):
-    with pytest.raises(GridError, match='two different configurations'):
-        grid('gnn.act x ["a"]\n\ngnn.head x ["a"]').variants('nc', {})
+@pytest.mark.parametrize(
+    ('value', 'name'),
+    [
+        (0.5, '0.5'),
+        (1e-05, '1e-05'),
+        ([50, 100], '50,100'),
+        (['a'], 'a'),
+        ('a/b $(c); `d`', 'a_b__c___d_'),
+    ],
+)
+def test_value_name(value, name):
+    assert value_name(value) == name
 
 
-def test_blocks_that_overlap(grid):
-    assert len(grid('gnn.act x ["a"]\n\ngnn.act x ["a", "b"]').variants('nc', {})) == 2
-
-
-def test_long_names_stay_different(grid):
-    steps = [list(range(100)), list(range(101))]
-    names = [v.name for v in grid(f'optim.steps steps {steps}').variants('nc', {})]
-    assert len(set(names)) == 2
-    assert max(map(len, names)) <= 200
-
-
-def test_set_key():
-    config = {'gnn': {'act': 'relu'}}
-    set_key(config, 'gnn.dropout', 0.1)
-    set_key(config, 'seed', 3)
-    assert config == {'gnn': {'act': 'relu', 'dropout': 0.1}, 'seed': 3}
+def test_several_base_configurations_need_no_row(tmp_path):
+    grid = read(tmp_path, '# config: a.yaml\n# config: b.yaml\n')
+    assert grid.bases == [Path('a.yaml'), Path('b.yaml')]
+    assert grid.blocks == [[]]

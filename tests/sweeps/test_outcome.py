@@ -5,7 +5,7 @@ import pytest
 
 from graphgym_nc.results.lock import is_locked, try_lock
 from graphgym_nc.sweeps.jobs import Job
-from graphgym_nc.sweeps.outcome import outcome_of, reason, show_states, state
+from graphgym_nc.sweeps.outcome import failures, reason, show_states, state, tail
 
 
 def write(run_dir, status, **facts):
@@ -46,17 +46,22 @@ def test_a_lock_tells_that_somebody_is_at_it(tmp_path):
     assert state(run_dir) == 'failed'
 
 
-def test_reasons_and_outcome(tmp_path, capsys):
+def test_reasons_and_failures(tmp_path, capsys):
     jobs = [Job(f'run/{i}', tmp_path / 'run' / str(i), ()) for i in range(3)]
     write(jobs[0].run_dir, 'DONE')
     write(jobs[1].run_dir, 'FAILED', reason='no memory')
     write(jobs[2].run_dir, 'RUNNING')
-    outcome = outcome_of(jobs)
-    assert outcome.done == [jobs[0]]
-    assert [job for job, _ in outcome.failed] == jobs[1:]
-    assert outcome.failed[0][1] == reason(jobs[1].run_dir) == 'no memory'
+    failed = failures(jobs)
+    assert list(failed) == jobs[1:]
+    assert failed[jobs[1]] == reason(jobs[1].run_dir) == 'no memory'
     show_states({job.name: state(job.run_dir) for job in jobs}, tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ['done     run/0', 'failed   run/1  (no memory)']
     assert lines[2].endswith('(cancelled, killed or out of time; started again, it goes on)')
     assert lines[3].endswith('1 done, 0 running, 0 pending, 2 failed')
+
+
+def test_tail(tmp_path):
+    (tmp_path / 'log').write_bytes(b'1\n2\n\xff3\n\n')
+    assert tail(tmp_path / 'log', lines=2) == '2\n�3'
+    assert tail(tmp_path / 'nowhere') == ''

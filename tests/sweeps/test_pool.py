@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from graphgym_nc.results.lock import try_lock
-from graphgym_nc.sweeps.jobs import Job, tail
+from graphgym_nc.sweeps.jobs import Job
+from graphgym_nc.sweeps.outcome import tail
 from graphgym_nc.sweeps.pool import run_jobs
 
-FAKE = Path(__file__).parent / 'fake_main.py'
+FAKE = str(Path(__file__).parent / 'fake_main.py')
 
 
 @pytest.fixture
@@ -28,8 +29,9 @@ def job(tmp_path):
         }
         path = tmp_path / f'{name}.yaml'
         path.write_text(yaml.safe_dump(config))
-        args = ('--cfg', str(path), 'out_dir', str(tmp_path), 'seed', str(seed))
-        return Job(f'{name}/{seed}', tmp_path / name / str(seed), args)
+        words = ('--cfg', str(path), 'out_dir', str(tmp_path), 'seed', str(seed))
+        command = (sys.executable, FAKE, *words)
+        return Job(f'{name}/{seed}', tmp_path / name / str(seed), command)
 
     return job
 
@@ -42,9 +44,7 @@ def starts(job):
 
 def test_folder_s_holds_seed_s(job):
     jobs = [job('nc', seed) for seed in (0, 1, 7)]
-    outcome = run_jobs(jobs, FAKE, [{}, {}])
-    assert sorted(outcome.done, key=lambda j: j.name) == jobs
-    assert not outcome.failed
+    assert run_jobs(jobs, [{}, {}]) == {}
     for item in jobs:
         record = json.loads((item.run_dir / 'run.json').read_text())
         assert str(record['seed']) == item.run_dir.name
@@ -53,7 +53,7 @@ def test_folder_s_holds_seed_s(job):
 def test_workers_have_environments_of_their_own(job):
     jobs = [job('nc', seed, tenths=2) for seed in range(4)]
     workers = [{'OMP_NUM_THREADS': '3', 'CUDA_VISIBLE_DEVICES': gpu} for gpu in 'ab']
-    run_jobs(jobs, FAKE, workers)
+    run_jobs(jobs, workers)
     rows = [starts(item)[0] for item in jobs]
     assert [row['OMP_NUM_THREADS'] for row in rows] == ['3'] * 4
     assert {row['CUDA_VISIBLE_DEVICES'] for row in rows} == {'a', 'b'}
@@ -61,9 +61,9 @@ def test_workers_have_environments_of_their_own(job):
 
 def test_a_failure_does_not_stop_the_others(job, capsys):
     good, bad, last = job('a'), job('b', act='selu'), job('c')
-    outcome = run_jobs([good, bad, last], FAKE, [{}])
-    assert outcome.done == [good, last]
-    assert outcome.failed == [(bad, 'exit code 1')]
+    assert run_jobs([good, bad, last], [{}]) == {bad: 'exit code 1'}
+    assert good.is_done
+    assert last.is_done
     assert 'b/0 FAILED (exit code 1)' in capsys.readouterr().out
     assert tail(bad.log) == 'fake_main.py: selu is not to be had'
     assert len(starts(bad)) == 1
@@ -71,27 +71,25 @@ def test_a_failure_does_not_stop_the_others(job, capsys):
 
 def test_retries_only_if_told_so(job):
     bad = job('b', act='selu')
-    assert len(run_jobs([bad], FAKE, [{}], retry=2).failed) == 1
+    assert run_jobs([bad], [{}], retry=2) == {bad: 'exit code 1'}
     assert len(starts(bad)) == 3
 
 
 def test_only_what_is_not_done_is_run(job):
     jobs = [job('a'), job('b', act='selu'), job('c')]
-    run_jobs(jobs[:2], FAKE, [{}])
-    outcome = run_jobs(jobs, FAKE, [{}])
+    run_jobs(jobs[:2], [{}])
+    assert list(run_jobs(jobs, [{}])) == [jobs[1]]
     assert [len(starts(item)) for item in jobs] == [1, 2, 1]
-    assert len(outcome.done) == 2
 
 
-def test_an_exit_code_of_0_is_not_enough(job, tmp_path):
-    script = tmp_path / 'nothing.py'
-    script.write_text('')
+def test_an_exit_code_of_0_is_not_enough(tmp_path):
+    item = Job('a/0', tmp_path / 'a' / '0', (sys.executable, '-c', ''))
+    assert run_jobs([item], [{}]) == {item: 'exit code 0'}
+
+
+def test_a_job_of_another_sweep_is_left_to_it(job):
     item = job('a')
-    assert run_jobs([item], script, [{}]).failed == [(item, 'exit code 0')]
-
-
-def test_a_job_of_another_batch_is_left_to_it(job):
-    item = job('a')
+    item.run_dir.mkdir(parents=True)
     lock = try_lock(item.run_dir)
     assert try_lock(item.run_dir) is None
     done = f"import time; time.sleep(1); open('{item.run_dir}/run.json', 'w').write"
@@ -99,13 +97,6 @@ def test_a_job_of_another_batch_is_left_to_it(job):
     other = subprocess.Popen([sys.executable, '-c', done], pass_fds=[lock])
     os.close(lock)  # the other still has it
     assert try_lock(item.run_dir) is None
-    outcome = run_jobs([item, job('b')], FAKE, [{}])
+    assert run_jobs([item, job('b')], [{}]) == {}
     assert other.wait() == 0
-    assert len(outcome.done) == 2
     assert starts(item) == []
-
-
-def test_tail(tmp_path):
-    (tmp_path / 'log').write_bytes(b'1\n2\n\xff3\n\n')
-    assert tail(tmp_path / 'log', lines=2) == '2\n�3'
-    assert tail(tmp_path / 'nowhere') == ''

@@ -1,4 +1,4 @@
-"""A whole batch, of jobs of a stand-in for run/main.py: see fake_main.py."""
+"""A whole sweep, of jobs of a stand-in for run/main.py: see fake_main.py."""
 
 import json
 import os
@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from graphgym_nc.cli.sweep import main
-from graphgym_nc.results.lock import try_lock
+from graphgym_nc.results.lock import alone_in, try_lock
 
-FAKE = Path(__file__).parent / 'fake_main.py'
+FAKE = (sys.executable, str(Path(__file__).parent / 'fake_main.py'))
 ROOT = Path(__file__).parents[2]
 GRID = f"""
 # config: {ROOT / 'configs' / 'nc_counting.yaml'}
@@ -25,7 +25,7 @@ gnn.act act ['relu', 'elu']
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs a batch in a folder of its own."""
+    """Runs a sweep in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'toy.txt').write_text(GRID)
     return lambda *args: main(['toy.txt', *args], FAKE)
@@ -52,9 +52,9 @@ def wait_for(condition):
 
 
 def start(*args):
-    """Starts a batch in a process of its own."""
-    code = 'import sys; from pathlib import Path; from graphgym_nc.cli.sweep import main\n'
-    code += f'sys.exit(main(sys.argv[1:], Path({str(FAKE)!r})))'
+    """Starts a sweep in a process of its own."""
+    code = 'import sys; from graphgym_nc.cli.sweep import main\n'
+    code += f'sys.exit(main(sys.argv[1:], {FAKE}))'
     env = {**os.environ, 'PYTHONPATH': str(ROOT)}
     return subprocess.Popen(
         [sys.executable, '-c', code, 'toy.txt', *args], env=env, stdout=subprocess.DEVNULL
@@ -203,7 +203,7 @@ def test_signals_end_all_jobs(run, folder, signum):
 
 def test_status(run, folder, capsys):
     assert run('--status') == 2
-    assert 'no batch has been started' in capsys.readouterr().err
+    assert 'no sweep has been started' in capsys.readouterr().err
     Path('toy.txt').write_text(GRID.replace("'elu'", "'selu'"))
     assert run('--repeat', '2') == 1
     capsys.readouterr()
@@ -223,7 +223,7 @@ def test_status_of_what_runs(run, folder, capsys):
     process.wait(20)
 
 
-def test_two_batches_on_one_folder(run, folder):
+def test_two_sweeps_on_one_folder(run, folder):
     args = ('--repeat', '3', 'train.ckpt_period', '2')
     process = start(*args)
     wait_for(lambda: [*folder.glob('*/*/run.json')])
@@ -232,6 +232,17 @@ def test_two_batches_on_one_folder(run, folder):
     assert len(starts(folder)) == 12
     assert all(len(rows) == 1 for rows in starts(folder).values())
     assert pd.read_csv(folder / 'agg' / 'test_best.csv')['seeds'].tolist() == [3] * 4
+
+
+def test_a_run_by_hand_is_seen_and_left_alone(run, folder, capsys):
+    with alone_in(folder / 'nc_counting-l=1-act=relu' / '0'):  # as training.run does
+        process = start('--jobs', '4')
+        wait_for(lambda: len([*folder.glob('*/*/test/stats.json')]) == 3)
+        assert process.poll() is None
+        assert len(starts(folder)) == 3
+        wait_for(lambda: not run('--status') and '3 done, 1 running' in capsys.readouterr().out)
+    assert process.wait(60) == 0
+    assert len(starts(folder)) == 4
 
 
 def test_real_jobs_from_grid_to_report(tmp_path):
@@ -250,10 +261,10 @@ def test_real_jobs_from_grid_to_report(tmp_path):
             command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
         )
 
-    batch = python('run_batch.py', 'real.txt', 'accelerator', 'cpu', 'seed', '3')
-    assert batch.returncode == 1
-    assert 'layer=splineconv/3 (exit code 1)' in batch.stderr
-    assert '1 job(s) failed, 1 DONE' in batch.stderr
+    sweep = python('run_batch.py', 'real.txt', 'accelerator', 'cpu', 'seed', '3')
+    assert sweep.returncode == 1
+    assert 'layer=splineconv/3 (exit code 1)' in sweep.stderr
+    assert '1 job(s) failed, 1 DONE' in sweep.stderr
     folder = tmp_path / 'results' / 'nc_counting_grid_real'
     (row,) = pd.read_csv(folder / 'agg' / 'test_best.csv').to_dict('records')
     assert (row['layer'], row['metric'], row['seeds']) == ('ncgnnconv', 'mae', 1)

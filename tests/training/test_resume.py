@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from filelock import FileLock
 
-from graphgym_nc.results.aggregate import read_stats
+from graphgym_nc.results.aggregate import AggError, aggregate, read_stats
+from graphgym_nc.results.lock import alone_in
 from graphgym_nc.training.checkpoint import CheckpointCallback
 from graphgym_nc.training.run import main
 
@@ -115,6 +116,7 @@ def test_killed_between_statistics_and_checkpoint(undisturbed, tmp_path):
             path.read_text() + json.dumps({'epoch': 3, 'mae': 0.0, 'loss': 0.0}) + '\n'
         )
     facts = record('parts')
+    del facts['config']  # which says three epochs
     (run / 'run.json').write_text(json.dumps({**facts, 'status': 'RUNNING'}))
     (run.parent / 'config.yaml').unlink()
     main(command('out_dir', 'parts', 'train.auto_resume', 'True', 'optim.scheduler', 'none'))
@@ -151,11 +153,61 @@ def test_seeds_on_other_data_are_not_mixed(undisturbed):
         main(command('out_dir', 'whole', 'seed', '1'))
 
 
-def test_two_processes_on_one_run():
-    run = Path('parts/nc_counting/0')
-    run.mkdir(parents=True)
-    with FileLock(run / '.lock'), pytest.raises(SystemExit, match='another process is working'):
+def files(folder):
+    return {path: path.read_bytes() for path in Path(folder).rglob('*') if path.is_file()}
+
+
+@pytest.mark.parametrize('opts', [(), ('--overwrite',), ('train.auto_resume', 'True')])
+def test_nothing_is_touched_while_another_process_is_there(undisturbed, opts):
+    with alone_in(Path('whole/nc_counting/0')):
+        before = files('whole')
+        with pytest.raises(SystemExit, match="is working in 'whole/nc_counting/0'"):
+            main(command('out_dir', 'whole', *opts))
+        assert files('whole') == before
+
+
+def test_overwrite_leaves_the_other_seeds_until_it_is_their_turn(undisturbed, monkeypatch):
+    main(command('out_dir', 'whole', 'seed', '1'))
+    second = files('whole/nc_counting/1')
+
+    def interrupted(config):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('graphgym_nc.training.run.run_seed', interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main(command('out_dir', 'whole', '--overwrite', '--repeat', '2'))
+    assert not Path('whole/nc_counting/0').joinpath('run.json').exists()
+    assert files('whole/nc_counting/1') == second
+
+
+def test_an_interrupted_overwrite_does_not_mix_configurations(undisturbed, monkeypatch):
+    main(command('out_dir', 'whole', 'seed', '1'))
+    again = command('out_dir', 'whole', '--repeat', '2', 'gnn.dim_inner', '8')
+    with alone_in(Path('whole/nc_counting/1')), pytest.raises(SystemExit, match='another process'):
+        main([*again, '--overwrite'])
+    with pytest.raises(AggError, match=r'differ in their configuration \(gnn.dim_inner\)'):
+        aggregate(Path('whole/nc_counting'))
+    with pytest.raises(SystemExit, match=r"nc_counting/1' was run with another configuration"):
+        main([*again, 'train.auto_resume', 'True'])
+
+
+def test_a_full_disk_names_the_file_and_the_run_goes_on(undisturbed):
+    checkpoints = Path('parts/nc_counting/0/ckpt')
+    checkpoints.mkdir(parents=True)
+    unfinished = checkpoints / f'last.ckpt.{platform.node()}.{os.getpid()}.unfinished'
+    unfinished.symlink_to('/dev/full')
+    message = (
+        r"no room for 'parts/nc_counting/0/ckpt/last.ckpt', which needs \d\d\d,\d+ bytes; make "
+        r'room, then go on with train.auto_resume True'
+    )
+    with pytest.raises(SystemExit, match=message):
         main(command('out_dir', 'parts'))
+    assert record('parts')['status'] == 'FAILED'
+    assert [path.name for path in checkpoints.iterdir()] == ['best.ckpt']
+    (checkpoints / 'last.ckpt.other.unfinished').touch()  # left by a process that was killed
+    main(command('out_dir', 'parts', 'train.auto_resume', 'True'))
+    assert figures('parts') == undisturbed
+    assert {path.name for path in checkpoints.iterdir()} == {'best.ckpt', 'last.ckpt'}
 
 
 def test_nan_is_a_failure_that_names_the_epoch():

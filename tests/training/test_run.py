@@ -1,6 +1,7 @@
 """The command line, from end to end."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 import yaml
 
 from graphgym_nc.results.aggregate import read_stats
-from graphgym_nc.training.run import main, parse_args
+from graphgym_nc.training.run import main, parse_args, prepare_machine
 from graphgym_nc.training.train import create_model
 
 CONFIGS = sorted((Path(__file__).parents[2] / 'configs').glob('*.yaml'))
@@ -207,8 +208,23 @@ def test_bad_arguments(run, tmp_path, capsys):
     assert '--repeat is 0' in capsys.readouterr().err
 
 
-def test_scale_of_communication(cfg, run, capsys):
+def test_no_more_threads_than_cores_that_may_be_used(cfg, run, monkeypatch):
+    monkeypatch.setattr(os, 'sched_getaffinity', lambda pid: {0, 1, 2, 3}, raising=False)
+    cfg.num_threads = 3
+    prepare_machine()
+    assert torch.get_num_threads() == 3
+    prepare_machine(2)  # as `taskset -c 0,1` for one process
+    assert torch.get_num_threads() == 2
 
+
+def test_out_dir_stays_as_it_was_given(cfg, run, tmp_path):
+    run(config('gin_counting'), optim__max_epoch=1, out_dir='mine')
+    assert cfg.out_dir == 'mine'
+    resolved = yaml.safe_load((tmp_path / 'mine' / 'gin_counting' / 'config.yaml').read_text())
+    assert resolved['out_dir'] == 'mine'
+
+
+def test_scale_of_communication(cfg, run, capsys):
     run(config('nc_cluster_4l_100k'), '--check', nc__communicate_scale=0.1)
     norms = [layer.layer.model.nn_communicate[4] for layer in create_model().mp.layers]
     assert all(norm.weight.eq(0.1).all() for norm in norms)

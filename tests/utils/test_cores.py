@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from graphgym_nc.utils.cores import available_cpus, environments, threads_per_worker, visible_gpus
@@ -38,5 +40,20 @@ def test_visible_gpus(monkeypatch, named, gpus):
     assert visible_gpus() == gpus
 
 
-def test_available_cpus():
-    assert available_cpus() >= 1
+@pytest.mark.skipif(not hasattr(os, 'sched_setaffinity'), reason='the system binds no processes')
+def test_only_cores_that_this_process_may_use():
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert available_cpus() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert available_cpus() == len(before)
+
+
+@pytest.mark.parametrize(('given', 'count'), [(None, '10000'), ('7', '7')])
+def test_workers_do_not_spin_for_long_unless_told(monkeypatch, given, count):
+    monkeypatch.delenv('GOMP_SPINCOUNT', raising=False)
+    if given:
+        monkeypatch.setenv('GOMP_SPINCOUNT', given)
+    assert environments(1, 1, [])[0]['GOMP_SPINCOUNT'] == count

@@ -87,8 +87,9 @@ def test_add_trained_sums_up(table):
 def test_to_markdown(table):
     out = add_trained(with_brec(table), 'nc-gnn', {'basic': Score(60, 52, 0)})
     lines = to_markdown(out).splitlines()
-    assert lines[0].startswith(f'| method | {CLASSES} | {UNDISTINGUISHED} | basic (60) |')
-    assert lines[0].endswith('| BREC total (400) |')
-    assert lines[4] == '| 3-WL | 1252 | 0 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 7 |'
-    assert lines[-1] == '| trained NC-GNN |  |  | 52 |  |  |  |  |  |  |  |'
-    assert len({line.count('|') for line in lines}) == 1
+    cells = [[cell.strip() for cell in line.strip('|').split('|')] for line in lines]
+    assert cells[0][:4] == ['method', CLASSES, UNDISTINGUISHED, 'basic (60)']
+    assert cells[0][-1] == 'BREC total (400)'
+    assert cells[4] == ['3-WL', '1252', '0', *'1111111', '7']
+    assert cells[-1] == ['trained NC-GNN', '', '', '52', *[''] * 7]
+    assert len({len(line) for line in lines}) == 1

@@ -4,16 +4,15 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from graphgym_nc.reports.paper.published import EXPERIMENTS, RELATIVE_TIME, Experiment
 from graphgym_nc.reports.paper.runs import PaperRun
 from graphgym_nc.reports.paper.tables import TITLES, percent, relative_time
-
-mpl.use('Agg')
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
+from graphgym_nc.utils.render import save_figure
 
 _COLOURS = {'published': 'tab:gray', 'ours': 'tab:blue', 'ours, reduced': 'tab:orange'}
 
@@ -27,20 +26,17 @@ def plot_results(name: str, runs: Sequence[PaperRun], path: Path) -> None:
     ]
     columns = min(len(experiments), 3)
     lines = -(-len(experiments) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(5.4 * columns, 3.2 * lines), squeeze=False, layout='constrained'
-    )
-    for axis, experiment in zip(axes.flat, experiments, strict=False):
+    figure = Figure(figsize=(5.4 * columns, 3.2 * lines), layout='constrained')
+    for i, experiment in enumerate(experiments, start=1):
+        axis = figure.add_subplot(lines, columns, i)
         _panel(axis, experiment, [run for run in runs if run.experiment is experiment])
-    for axis in axes.flat[len(experiments) :]:
-        axis.axis('off')
     handles = [
-        axes[0, 0].plot([], [], 'o', color=colour, label=label)[0]
+        Line2D([], [], marker='o', linestyle='', color=colour, label=label)
         for label, colour in _COLOURS.items()
     ]
     figure.legend(handles=handles, loc='outside lower center', ncols=3)
     figure.suptitle(textwrap.fill(TITLES[name], 50 * columns))
-    _save(path)
+    save_figure(figure, path)
 
 
 def plot_times(runs: Sequence[PaperRun], path: Path) -> bool:
@@ -57,7 +53,8 @@ def plot_times(runs: Sequence[PaperRun], path: Path) -> bool:
             compared[name] = (relative, RELATIVE_TIME.get(run.experiment.dataset))
     if not compared:
         return False
-    _, axis = plt.subplots(figsize=(2.4 + 1.5 * len(compared), 4), layout='constrained')
+    figure = Figure(figsize=(2.4 + 1.5 * len(compared), 4), layout='constrained')
+    axis = figure.add_subplot()
     position = np.arange(len(compared))
     for shift, index, label in ((-0.2, 1, 'published (GPU)'), (0.2, 0, 'ours')):
         values = [pair[index] or 0 for pair in compared.values()]
@@ -70,7 +67,7 @@ def plot_times(runs: Sequence[PaperRun], path: Path) -> bool:
     axis.set_ylabel('x GIN')
     axis.set_title("Time of an epoch of NC-GNN, as a multiple of GIN's")
     axis.legend()
-    _save(path)
+    save_figure(figure, path)
     return True
 
 
@@ -98,9 +95,3 @@ def _panel(axis: Axes, experiment: Experiment, runs: Sequence[PaperRun]) -> None
 
 def _dot(axis: Axes, height: float, mean: float, std: float | None, kind: str) -> None:
     axis.errorbar(mean, height, xerr=std, fmt='o', color=_COLOURS[kind], capsize=3)
-
-
-def _save(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plt.savefig(path, dpi=150)
-    plt.close()

@@ -162,7 +162,7 @@ def _baseline(run: PaperRun, runs: Sequence[PaperRun]) -> PaperRun | None:
 
 
 def _cost(run: PaperRun) -> dict[str, Any]:
-    """What run/cost.py has measured."""
+    """What ``graphgym-nc cost`` has measured."""
     path = run.folder / 'cost.json'
     return json.loads(path.read_text()) if path.exists() else {}
 

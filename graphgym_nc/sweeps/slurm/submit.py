@@ -1,26 +1,28 @@
-"""A batch on a SLURM cluster: what is to be submitted, and waiting for it."""
+"""A sweep on a SLURM cluster: what is to be submitted, and waiting for it."""
 
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from graphgym_nc.results.record import run_status
 from graphgym_nc.sweeps.errors import GridError
-from graphgym_nc.sweeps.grid import Variant
 from graphgym_nc.sweeps.jobs import Job
-from graphgym_nc.sweeps.outcome import finish, outcome_of, state
+from graphgym_nc.sweeps.outcome import failures, finish, state
 from graphgym_nc.sweeps.progress import Progress
 from graphgym_nc.sweeps.slurm.settings import SlurmSettings
 from graphgym_nc.sweeps.slurm.tasks import Submitted, import_submitit, queue, slurm_folder, submit
+from graphgym_nc.sweeps.variants import Variant
 from graphgym_nc.utils.cores import environments
 
 _POLL_SECONDS = 2.0
+_PATIENCE_SECONDS = 600.0
 
 
 def states(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Whether each run of a grid is done, running, pending or failed.
+    """Whether each run of a sweep is done, running, pending or failed.
 
     Raises:
         GridError: If some are with a SLURM that does not answer.
@@ -66,7 +68,6 @@ def job_shape(variants: Sequence[Variant]) -> tuple[int, int]:
 
 def run_on_slurm(
     jobs: Sequence[Job],
-    script: Path,
     folder: Path,
     settings: SlurmSettings,
     shape: tuple[int, int],
@@ -83,7 +84,7 @@ def run_on_slurm(
         print('Nothing to submit: all jobs are done, running or in the queue.')
     else:
         environment = environments(1, settings.cpus, [])[0]
-        submitted = submit(jobs, todo, script, folder, settings, shape, environment)
+        submitted = submit(jobs, todo, folder, settings, shape, environment)
         arrays = sorted({submitted.tasks[job.name].partition('_')[0] for job in todo})
         print(
             f'Submitted {len(todo)} task(s) as SLURM job {", ".join(arrays) or "-"}; job '
@@ -121,20 +122,29 @@ def show_plan(
 def _wait(jobs: Sequence[Job], folder: Path) -> int:
     names, over = [job.name for job in jobs], {job.name for job in jobs if job.is_done}
     report = Submitted.load(folder).report
+    answered = time.monotonic()
     try:
-        with Progress(len(jobs), len(over), workers=1) as progress:
+        with closing(Progress(len(jobs), len(over))) as progress:
             going_on = True
             while going_on:
-                found = states(folder, names)
+                try:
+                    found, reporting = states(folder, names), report in queue(folder)
+                except GridError as error:  # a controller that restarts does not answer
+                    if time.monotonic() - answered > _PATIENCE_SECONDS:
+                        raise
+                    progress.say(f'{error}; asking again')
+                    time.sleep(_POLL_SECONDS)
+                    continue
+                answered = time.monotonic()
                 counts = Counter(found.values())
                 progress.show(counts['running'], counts['failed'])
                 for name in names:
                     if found[name] in ('done', 'failed') and name not in over:
                         over.add(name)
                         progress.finish(name, found[name])
-                going_on = report in queue(folder) or counts['running'] + counts['pending'] > 0
+                going_on = reporting or counts['running'] + counts['pending'] > 0
                 time.sleep(_POLL_SECONDS if going_on else 0)
     except KeyboardInterrupt:
-        print('\nrun_batch: no longer waiting; the jobs go on (see --status)', file=sys.stderr)
+        print('\nsweep: no longer waiting; the jobs go on (see --status)', file=sys.stderr)
         return 130
-    return finish(outcome_of(jobs), folder)
+    return finish(jobs, failures(jobs), folder)

@@ -9,14 +9,14 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from graphgym_nc.results.lock import try_lock
+from graphgym_nc.results.lock import alone_in, held_for_child
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.jobs import Job
 from graphgym_nc.sweeps.outcome import aggregate_and_report
@@ -24,11 +24,12 @@ from graphgym_nc.sweeps.slurm.settings import SlurmSettings, check_path
 from graphgym_nc.utils.files import write_atomically
 
 _WAITING = ('PENDING', 'REQUEUED', 'REQUEUE_HOLD', 'REQUEUE_FED', 'SPECIAL_EXIT', 'RESV_DEL_HOLD')
+_PATIENCE_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """What of a grid has been given to SLURM.
+    """What of a sweep has been given to SLURM.
 
     Attributes:
         tasks: The SLURM job of each run, by its name.
@@ -40,7 +41,7 @@ class Submitted:
 
     @staticmethod
     def load(folder: Path) -> 'Submitted':
-        """Reads what has been submitted of a grid; nothing if none has."""
+        """Reads what has been submitted of a sweep; nothing if none has."""
         path = folder / 'slurm' / 'jobs.json'
         return Submitted(**json.loads(path.read_text())) if path.exists() else Submitted({}, None)
 
@@ -53,24 +54,24 @@ class Task:
     """Runs one job, within the process that SLURM has started.
 
     Attributes:
-        script: The Python script that does it.
         job: The job.
     """
 
-    script: str
     job: Job
 
     def __call__(self) -> None:
-        lock = None
-        if os.environ.get('SLURM_PROCID', '0') == '0':
-            lock = try_lock(self.job.run_dir)
-            if lock is None:
-                sys.exit(f"another process is working in '{self.job.run_dir}'")
-            _redirect(self.job.log)
-        sys.argv = [self.script, *self.job.args]
-        runpy.run_path(self.script, run_name='__main__')
-        if lock is not None:
-            os.close(lock)
+        if os.environ.get('SLURM_PROCID', '0') != '0':
+            run_here(self.job.command)
+            return
+        _redirect(self.job.log)
+        with ExitStack() as stack:
+            try:
+                # A node that died may keep its lock for a while.
+                stack.enter_context(alone_in(self.job.run_dir, _PATIENCE_SECONDS))
+            except BlockingIOError as error:
+                sys.exit(str(error))
+            os.environ.update(held_for_child(self.job.run_dir))
+            run_here(self.job.command)
 
     def checkpoint(self) -> Any:
         """What submitit is to run after a time-out: the same, as every run goes
@@ -86,7 +87,7 @@ class Report:
     """Aggregates, reports, and lists what failed.
 
     Attributes:
-        folder: The folder of the grid.
+        folder: The folder of the sweep.
         jobs: The jobs that were to be run.
     """
 
@@ -98,10 +99,25 @@ class Report:
         sys.exit(aggregate_and_report(self.folder, self.jobs))
 
 
+def run_here(command: Sequence[str]) -> None:
+    """Runs a command of Python's in this process: :obj:`srun` has started it as one
+    of several that belong together.
+
+    Args:
+        command: Python, then a script or :obj:`-m` and a module, then its arguments.
+    """
+    _, program, *rest = command
+    if program == '-m':
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name='__main__', alter_sys=True)
+    else:
+        sys.argv = [program, *rest]
+        runpy.run_path(program, run_name='__main__')
+
+
 def submit(
     jobs: Sequence[Job],
     todo: Sequence[Job],
-    script: Path,
     folder: Path,
     settings: SlurmSettings,
     shape: tuple[int, int],
@@ -110,10 +126,9 @@ def submit(
     """Submits jobs, and one more to report on all of them.
 
     Args:
-        jobs: All jobs of the batch.
+        jobs: All jobs of the sweep.
         todo: Those to be submitted.
-        script: The Python script that does one of them.
-        folder: The folder of the grid.
+        folder: The folder of the sweep.
         settings: What to ask for.
         shape: The number of devices of each job on a node, and of nodes.
         environment: What to add to the environment of every task.
@@ -134,7 +149,7 @@ def submit(
             for i in range(0, len(todo), settings.array_size):
                 part = todo[i : i + settings.array_size]
                 with executor.batch():
-                    tasks = [executor.submit(Task(str(script), job)) for job in part]
+                    tasks = [executor.submit(Task(job)) for job in part]
                 ids |= {job.name: task.job_id for job, task in zip(part, tasks, strict=True)}
                 # At once: SLURM may refuse the next.
                 Submitted({**before.tasks, **ids}, before.report).save(folder)
@@ -154,7 +169,7 @@ def submit(
 
 
 def queue(folder: Path) -> dict[str, str]:
-    """The state of all jobs of a grid that SLURM has not yet done with,
+    """The state of all jobs of a sweep that SLURM has not yet done with,
     :obj:`"pending"` or :obj:`"running"`, by their number.
 
     Raises:
@@ -176,7 +191,7 @@ def queue(folder: Path) -> dict[str, str]:
 
 
 def job_name(folder: Path) -> str:
-    """The name of all SLURM jobs of a grid."""
+    """The name of all SLURM jobs of a sweep."""
     return re.sub(r'[^A-Za-z0-9_.-]', '_', folder.name)
 
 

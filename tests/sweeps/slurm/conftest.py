@@ -6,13 +6,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from graphgym_nc.cli.sweep import main
+from graphgym_nc.cli.sweep import TRAIN, main
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ('munged', 'slurmctld', 'slurmd', 'sbatch', 'srun', 'squeue', 'scontrol', 'scancel')
@@ -129,10 +129,12 @@ class Cluster:
         words = [str(word) for word in command]
         return subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
 
-    def batch(self, *args: str, script: Path | None = None) -> 'subprocess.CompletedProcess[str]':
-        """Runs a batch, in this process: imports take longer than all else."""
+    def sweep(
+        self, *args: str, command: Sequence[str] = TRAIN
+    ) -> 'subprocess.CompletedProcess[str]':
+        """Runs a sweep, in this process: imports take longer than all else."""
         self.capfd.readouterr()
-        code = main(args, script)
+        code = main(args, command)
         out, err = self.capfd.readouterr()
         return subprocess.CompletedProcess(args, code, out, err)
 

@@ -12,7 +12,7 @@ from tests.sweeps.slurm.conftest import ROOT, wait_for
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group('slurm')]
 
-FAKE = ROOT / 'tests' / 'sweeps' / 'fake_main.py'
+FAKE = (sys.executable, str(ROOT / 'tests' / 'sweeps' / 'fake_main.py'))
 CONFIG = ROOT / 'configs' / 'nc_counting.yaml'
 GRID = f"""
 # config: {CONFIG}
@@ -41,22 +41,22 @@ def test_grid_with_two_seeds(cluster):
     options = ('toy.txt', '--launcher', 'slurm', '--site', 'site.yaml', '--repeat', '2', *SMALL)
     folder = cluster.folder / 'results' / 'nc_counting_grid_toy'
 
-    planned = cluster.batch(*options, '--dry-run')
+    planned = cluster.sweep(*options, '--dry-run')
     assert 'Would submit 8 task(s)' in planned.stdout
     assert 'partition: main' in planned.stdout
     assert not folder.exists()
 
-    submitted = cluster.batch(*options, '--array-parallelism', '4')
+    submitted = cluster.sweep(*options, '--array-parallelism', '4')
     assert submitted.returncode == 0, submitted.stderr
     number = re.search(r'Submitted 8 task\(s\) as SLURM job (\d+)', submitted.stdout)[1]
     script = (folder / 'slurm' / f'{number}_submission.sh').read_text()
     assert '--array=0-7%4' in script
     assert '--time=60' in script
-    states = cluster.batch('toy.txt', '--status').stdout.splitlines()
+    states = cluster.sweep('toy.txt', '--status').stdout.splitlines()
     assert len(states) == 9
     assert re.search(r'8 job\(s\) .* \d done, \d running, \d pending, 0 failed', states[-1])
     # What is in the queue is not submitted again, but waited for.
-    waited = cluster.batch(*options, '--wait')
+    waited = cluster.sweep(*options, '--wait')
     assert 'Nothing to submit' in waited.stdout
     assert waited.returncode == 0, waited.stderr
 
@@ -67,10 +67,10 @@ def test_grid_with_two_seeds(cluster):
     logs = [path.read_text() for path in folder.glob('*/*/logging.log')]
     assert len(logs) == 8
     assert sum('Preparing the data' in text for text in logs) == 1
-    assert '8 done, 0 running, 0 pending, 0 failed' in cluster.batch('toy.txt', '--status').stdout
+    assert '8 done, 0 running, 0 pending, 0 failed' in cluster.sweep('toy.txt', '--status').stdout
 
     jobs = (folder / 'slurm' / 'jobs.json').read_text()
-    again = cluster.batch(*options)
+    again = cluster.sweep(*options)
     assert 'Nothing to submit' in again.stdout
     assert (folder / 'slurm' / 'jobs.json').read_text() == jobs
     assert not cluster.call('squeue', '--noheader').stdout
@@ -81,13 +81,13 @@ def test_a_failure_is_listed_and_submitted_again(cluster):
     (cluster.folder / 'toy.txt').write_text(
         f'# config: {CONFIG}\ngnn.act act ["relu", "selu"]\ndataset.dir dir ["{hostile}"]\n'
     )
-    refused = cluster.batch('toy.txt', '--launcher', 'slurm', '--partition', 'nowhere')
+    refused = cluster.sweep('toy.txt', '--launcher', 'slurm', '--partition', 'nowhere')
     assert refused.returncode == 2
     assert 'SLURM did not take the jobs' in refused.stderr
     assert 'invalid partition' in refused.stderr.lower()
 
     options = ('toy.txt', '--launcher', 'slurm', '--wait', 'cfg_dest', '$(touch d)\n#SBATCH -x')
-    first = cluster.batch(*options, script=FAKE)
+    first = cluster.sweep(*options, command=FAKE)
     assert first.returncode == 1
     folder = cluster.folder / 'results' / 'nc_counting_grid_toy'
     for text in (first.stderr, (folder / 'report.log').read_text()):
@@ -95,12 +95,12 @@ def test_a_failure_is_listed_and_submitted_again(cluster):
         assert 'selu is not to be had' in text
         assert '1 job(s) failed, 1 DONE' in text
     assert pd.read_csv(folder / 'agg' / 'test_best.csv')['act'].tolist() == ['relu']
-    status = cluster.batch('toy.txt', '--status').stdout
+    status = cluster.sweep('toy.txt', '--status').stdout
     assert re.search(r'failed   nc_counting-act=selu-dir=\S+/0  \(selu\)', status)
     # No text of grid, configuration or folder was ever run.
     assert {path.name for path in cluster.folder.iterdir()} == {'results', 'toy.txt'}
 
-    again = cluster.batch(*options, script=FAKE)
+    again = cluster.sweep(*options, command=FAKE)
     assert 'Submitted 1 task(s)' in again.stdout
     assert again.returncode == 1
 
@@ -125,6 +125,8 @@ def test_cancelled_requeued_and_out_of_time(cluster, tmp_path):
         'main()\n'
     )
 
+    slow = (sys.executable, str(script))
+
     def epochs():
         path = run / 'train' / 'stats.json'
         return len(path.read_text().splitlines()) if path.exists() else 0
@@ -137,15 +139,15 @@ def test_cancelled_requeued_and_out_of_time(cluster, tmp_path):
     def resumed():
         return len(json.loads((run / 'run.json').read_text())['resumed'])
 
-    assert cluster.batch(*options, script=script).returncode == 0
+    assert cluster.sweep(*options, command=slow).returncode == 0
     wait_for(lambda: epochs() >= 3)
     cluster.call('scancel', number())
     wait_for(lambda: number() not in cluster.call('squeue', '--noheader').stdout)
-    status = cluster.batch('one.txt', '--status').stdout
+    status = cluster.sweep('one.txt', '--status').stdout
     assert '(cancelled, killed or out of time; started again, it goes on)' in status
 
     seen = epochs()
-    assert 'Submitted 1 task(s)' in cluster.batch(*options, script=script).stdout
+    assert 'Submitted 1 task(s)' in cluster.sweep(*options, command=slow).stdout
     wait_for(lambda: epochs() > seen + 2)
     cluster.call('scontrol', 'requeue', number())
     wait_for(lambda: resumed() == 2)
@@ -154,7 +156,7 @@ def test_cancelled_requeued_and_out_of_time(cluster, tmp_path):
     # What SLURM sends before the time is over; submitit then requeues.
     cluster.call('scancel', '--signal=USR2', number())
     wait_for(lambda: resumed() == 3)
-    waited = cluster.batch(*options, '--wait')
+    waited = cluster.sweep(*options, '--wait')
     assert waited.returncode == 0, waited.stderr
 
     config = folder / 'configs' / f'{run.parent.name}.yaml'
@@ -170,7 +172,7 @@ def test_two_devices(cluster):
     by_hand = cluster.call('srun', '--ntasks=2', *main, 'devices', '2', 'out_dir', 'by_hand')
     assert by_hand.returncode == 0, by_hand.stderr
     (cluster.folder / 'two.txt').write_text(f'# config: {CONFIG}\ndevices n [2]\n')
-    batch = cluster.batch('two.txt', '--launcher', 'slurm', '--wait', *SMALL)
+    batch = cluster.sweep('two.txt', '--launcher', 'slurm', '--wait', *SMALL)
     assert batch.returncode == 0, batch.stderr
     grid = cluster.folder / 'results' / 'nc_counting_grid_two' / 'nc_counting-n=2' / '0'
     assert json.loads((grid / 'run.json').read_text())['machine']['processes'] == 2

@@ -1,4 +1,4 @@
-"""Command line: ``python -m graphgym_nc.wl FILE.g6``."""
+"""Command line: ``graphgym-nc wl FILE.g6``."""
 
 import argparse
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from graphgym_nc.cli.parser import make_parser
 from graphgym_nc.wl.graph6 import graph6_lines
 from graphgym_nc.wl.isomorphism import (
     ALGORITHMS,
@@ -20,6 +21,12 @@ from graphgym_nc.wl.isomorphism import (
     undistinguished_pairs,
     wl_classes,
 )
+
+_DESCRIPTION = """\
+Tell graphs apart by colour refinement.
+
+Of a file of several graphs, prints the classes of graphs that are not told apart. Of two graphs
+(two lines, or two files of one line each), prints whether they are told apart."""
 
 _MAX_PAIRS = 1000
 
@@ -40,12 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog='python -m graphgym_nc.wl',
-        description='Tells graphs apart by colour refinement. Of a file of several graphs, '
-        'prints the classes of graphs that are not told apart; of two graphs (two lines, or two '
-        'files of one line each), whether they are told apart.',
-    )
+    parser = make_parser('wl', _DESCRIPTION, 'two.g6 --trace --plot two.png')
     parser.add_argument('files', nargs='+', metavar='FILE.g6', help='one graph6 string per line')
     parser.add_argument('--algorithm', choices=ALGORITHMS, default='nc-1-wl')
     parser.add_argument(
@@ -142,7 +144,3 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f'{error.filename}: {error.strerror}'
     return str(error)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

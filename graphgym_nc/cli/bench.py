@@ -1,0 +1,59 @@
+"""``graphgym-nc bench``: what NC-GNN costs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from graphgym_nc.benchmark.suite import MEASURES, Options, run_suite
+from graphgym_nc.benchmark.workloads import WORKLOADS
+from graphgym_nc.cli.parser import make_parser
+from graphgym_nc.utils.memory import keep_freed_memory
+
+_DESCRIPTION = """\
+What NC-GNN costs, side by side with GIN in one process.
+
+layer      one layer, forward and backward, as a multiple of PyG's GINConv
+memory     its peak memory, likewise
+triangles  finding triangles, and building what the layers need of them
+step       training steps through the runner, and where their time goes
+scaling    time and memory of a layer against the number of messages
+equal      four layers with a row for every edge, or for edges that are equal (imdb, collab)
+roofline   how near a layer comes to the peaks of the machine, which are measured, too
+
+Without a name, the first three. Tables on the screen and, with plots, in --out."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measures, and prints the tables."""
+    parser = make_parser('bench', _DESCRIPTION, 'layer memory --workload pattern-70')
+    add = parser.add_argument
+    add('what', nargs='*', metavar='MEASUREMENT', help=', '.join(MEASURES))
+    add(
+        '--workload',
+        nargs='+',
+        choices=WORKLOADS,
+        default=list(WORKLOADS),
+        metavar='NAME',
+        help=f'of all but step and scaling: {", ".join(WORKLOADS)} (default: all)',
+    )
+    add('--threads', type=int, default=torch.get_num_threads())
+    add(
+        '--allocator',
+        choices=('kept', 'default'),
+        default='kept',
+        help="freed memory: kept, as in a training (default), or as is the C library's default",
+    )
+    add('--repeat', type=int, default=11, help='how often to measure (default: %(default)s)')
+    add('--dir', type=Path, default=Path('datasets'), help='data sets (default: %(default)s)')
+    add('--most', type=float, default=1e8, help='messages, for scaling (default: %(default)g)')
+    add('--out', type=Path, default=Path('results/benchmark'), help='default: %(default)s')
+    add('--json', type=Path, help='write all measurements to this file')
+    args = parser.parse_args(argv)
+    for name in args.what:
+        if name not in MEASURES:
+            parser.error(f"there is no '{name}': choose from {', '.join(MEASURES)}")
+    if args.allocator == 'kept':
+        keep_freed_memory()
+    options = Options(args.workload, args.threads, args.repeat, args.dir, args.most, args.out)
+    run_suite(args.what or ['layer', 'memory', 'triangles'], options, args.json)
