@@ -16,9 +16,9 @@ from torch_geometric.utils import index_to_mask
 from graphgym_nc.datasets.ogb_files import ogb_files_allowed
 from graphgym_nc.datasets.prepared import prepared_once
 from graphgym_nc.datasets.splits import ratio_split, stratified_fold
-from graphgym_nc.graphgym.validation import ConfigError, check_choice
+from graphgym_nc.graphgym.keys import TRANSFORMS
+from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader, find_triangles_once
-from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 from graphgym_nc.utils.split_names import SPLITS
 
 
@@ -171,11 +171,8 @@ def add_transforms(dataset: InMemoryDataset) -> None:
     if cfg.dataset.to_undirected:
         transforms.append(T.ToUndirected())
     if cfg.dataset.transform != 'none':
-        own = {'AddTriangleCount': AddTriangleCount, 'AddTriangles': AddTriangles}
-        known = {name: getattr(T, name) for name in T.__all__} | own
-        check_choice('dataset.transform', cfg.dataset.transform, known)
         try:
-            transforms.append(known[cfg.dataset.transform]())
+            transforms.append(TRANSFORMS[cfg.dataset.transform]())
         except TypeError as error:
             raise ConfigError(
                 f"'dataset.transform: {cfg.dataset.transform}' needs arguments, and can only be "

@@ -19,7 +19,7 @@ from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.datasets.fingerprint import data_fingerprint
-from graphgym_nc.graphgym.keys import merge, parse_opts
+from graphgym_nc.graphgym.config import merge, parse_opts
 from graphgym_nc.graphgym.validation import ConfigError, best_metric, check_cfg
 from graphgym_nc.results.aggregate import AggError, aggregate, write_aggregate
 from graphgym_nc.results.record import RunRecord

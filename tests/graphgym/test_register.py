@@ -69,9 +69,8 @@ import sys, types
 package = types.ModuleType('graphgym_nc')
 package.__path__ = [sys.argv[1]]
 sys.modules['graphgym_nc'] = package
-import graphgym_nc.agg, graphgym_nc.datasets, graphgym_nc.incidence, graphgym_nc.nn
-import graphgym_nc.record, graphgym_nc.report, graphgym_nc.splits, graphgym_nc.transforms
-import graphgym_nc.triangles, graphgym_nc.wl
+import graphgym_nc.datasets, graphgym_nc.nn, graphgym_nc.reports.runs, graphgym_nc.results.sweep
+import graphgym_nc.transforms, graphgym_nc.triangles.loader, graphgym_nc.wl
 print([name for name in sys.modules if name.startswith('torch_geometric.graphgym')])
 """
     assert run(code, graphgym_nc.__path__[0]) == '[]'

@@ -165,9 +165,6 @@ def test_transforms(cfg, serve):
     assert 'triangle_index' in batch
     assert batch.x.eq(1).all()
     assert cfg.share.dim_in == 1
-    cfg.dataset.transform = 'AddTriangle'
-    with pytest.raises(ConfigError, match="Did you mean 'AddTriangles'"):
-        DataModule()
     cfg.dataset.transform = 'AddRandomWalkPE'
     with pytest.raises(ConfigError, match='needs arguments'):
         DataModule()
