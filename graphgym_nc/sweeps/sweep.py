@@ -194,7 +194,7 @@ def prepare(
         print(f'Preparing the data of {variant.name} ...', flush=True)
         job = names[variant.name]
         result = subprocess.run(
-            [sys.executable, script, *job.args[:2], '--check', *job.args[2:]],
+            [sys.executable, script, *job.args[:2], '--prepare', *job.args[2:]],
             env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
