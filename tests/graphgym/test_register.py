@@ -74,3 +74,19 @@ import graphgym_nc.transforms, graphgym_nc.triangles.loader, graphgym_nc.wl
 print([name for name in sys.modules if name.startswith('torch_geometric.graphgym')])
 """
     assert run(code, graphgym_nc.__path__[0]) == '[]'
+
+
+def test_where_there_is_no_posix():
+    code = """
+import os, sys
+import graphgym_nc
+print('graphgym_nc.results.lock' in sys.modules, 'graphgym_nc.training' in sys.modules)
+os.name = 'nt'
+try:
+    import graphgym_nc.training.run
+except ImportError as error:
+    print(error)
+"""
+    first, second = run(code).splitlines()
+    assert first == 'False False'
+    assert second.startswith('training needs Linux or macOS')
