@@ -1,14 +1,16 @@
 """What data sets of generated graphs have in common."""
 
 import logging
+import tempfile
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
+import torch
 from filelock import FileLock
-from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 from tqdm import tqdm
 
@@ -22,17 +24,21 @@ def prepared_alone(folder: Path) -> FileLock:
 class GeneratedDataset(InMemoryDataset):
     """Graphs that are drawn once and kept on disk.
 
-    A subclass says how many graphs there are, and draws them; what it draws
-    must depend on nothing but its folder's name. Processes that ask at the same
-    time wait for the first, and a file is there only once it is complete.
+    A subclass draws them; what it draws must depend on nothing but its folder's
+    name. Processes that ask at the same time wait for the first, and a file is
+    there only once it is complete.
 
     Args:
         root: The folder of the data set, named after all that it depends on.
+        sizes: The number of training, validation and test graphs.
         transform: A transform for every access.
-    """
+        first: Draw so many graphs of each split at most, and keep no file.
 
-    #: Indices of the training, validation and test graphs.
-    split_idxs: list[Tensor]
+    Attributes:
+        sizes: The number of graphs of each split, drawn or not.
+        partial: Whether only the first of them are drawn.
+        split_idxs: Indices of the graphs of each split.
+    """
 
     #: To be raised when other graphs are drawn, so that old files are not used.
     recipe = 1
@@ -40,9 +46,20 @@ class GeneratedDataset(InMemoryDataset):
     #: Where the graphs come from, for the record of a run.
     source: str
 
-    def __init__(self, root: str | Path, transform: Callable[[Any], Any] | None = None) -> None:
-        with prepared_alone(Path(root)):
-            super().__init__(str(root), transform, log=False)
+    def __init__(
+        self,
+        root: str | Path,
+        sizes: Sequence[int],
+        transform: Callable[[Any], Any] | None = None,
+        first: int | None = None,
+    ) -> None:
+        self.sizes = tuple(sizes)
+        self.partial = first is not None
+        self.drawn = [size if first is None else min(size, first) for size in sizes]
+        self.split_idxs = list(torch.arange(sum(self.drawn)).split(self.drawn))
+        place = nullcontext(Path(root).parent) if first is None else tempfile.TemporaryDirectory()
+        with place as parent, prepared_alone(folder := Path(parent) / Path(root).name):
+            super().__init__(str(folder), transform, log=False)
             try:
                 self.load(self.processed_paths[0])
             except (RuntimeError, EOFError, ValueError, UnpicklingError) as error:
@@ -55,18 +72,19 @@ class GeneratedDataset(InMemoryDataset):
     def processed_file_names(self) -> str:
         return f'data_v{self.recipe}.pt'
 
-    @property
     @abstractmethod
-    def num_graphs(self) -> int:
-        """The number of graphs to draw."""
+    def draw_graph(self, split: int, number: int) -> Data:
+        """Draws one graph of a split."""
 
-    @abstractmethod
     def draw(self) -> Iterator[Data]:
         """Draws the graphs."""
+        for split, size in enumerate(self.drawn):
+            for number in range(size):
+                yield self.draw_graph(split, number)
 
     def process(self) -> None:
         progress = tqdm(
-            self.draw(), f'Drawing {Path(self.root).name}', self.num_graphs, disable=None
+            self.draw(), f'Drawing {Path(self.root).name}', sum(self.drawn), disable=None
         )
         path = Path(self.processed_paths[0])
         unfinished = path.with_suffix('.unfinished')

@@ -44,6 +44,7 @@ def load_sbm(
     num_graphs: list[int] | None = None,
     seed: int = 0,
     timeout: float = 5.0,
+    first: int | None = None,
 ) -> OfficialSBM | GeneratedSBM:
     """Loads PATTERN or CLUSTER, and says loudly which graphs they are.
 
@@ -57,6 +58,7 @@ def load_sbm(
         num_graphs: See :class:`GeneratedSBM`.
         seed: See :class:`GeneratedSBM`.
         timeout: Seconds to wait for a server that does not answer.
+        first: See :class:`GeneratedSBM`.
 
     Raises:
         FileNotFoundError: If :obj:`source` is :obj:`"official"`, and the graphs
@@ -79,7 +81,7 @@ def load_sbm(
             f"the published recipe with 'nc.sbm_source: generated'"
         )
     if dataset is None:
-        dataset = GeneratedSBM(root, name, num_graphs, seed)
+        dataset = GeneratedSBM(root, name, num_graphs, seed, first=first)
     _announce(dataset)
     return dataset
 

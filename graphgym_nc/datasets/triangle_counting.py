@@ -30,6 +30,7 @@ class TriangleCounting(GeneratedDataset):
             for validation, 50 % for testing.
         seed: The seed.
         transform: A transform for every access.
+        first: Draw so many graphs of each split at most, and keep no file.
     """
 
     def __init__(
@@ -38,27 +39,23 @@ class TriangleCounting(GeneratedDataset):
         num_graphs: int = 5000,
         seed: int = 0,
         transform: Callable[[Any], Any] | None = None,
+        first: int | None = None,
     ) -> None:
         if num_graphs < 10:
             raise ValueError(f"'num_graphs' is {num_graphs}, but must be at least 10")
-        self._num_graphs, self.seed = num_graphs, seed
-        super().__init__(
-            Path(root) / f'triangle_counting_generated_{num_graphs}_seed{seed}', transform
-        )
+        self.seed = seed
         train, val = num_graphs * 3 // 10, num_graphs * 2 // 10
-        sizes = [train, val, num_graphs - train - val]
-        self.split_idxs = list(torch.arange(num_graphs).split(sizes))
+        sizes = (train, val, num_graphs - train - val)
+        folder = f'triangle_counting_generated_{num_graphs}_seed{seed}'
+        super().__init__(Path(root) / folder, sizes, transform, first)
         self.source = f'generated, seed {seed}'
 
-    @property
-    def num_graphs(self) -> int:
-        return self._num_graphs
+    def draw_graph(self, split: int, number: int) -> Data:
+        i = sum(self.sizes[:split]) + number
+        return _draw(np.random.default_rng((self.seed, i)), regular=i % 2 == 1)
 
     def draw(self) -> Iterator[Data]:
-        graphs = [
-            _draw(np.random.default_rng((self.seed, i)), regular=i % 2 == 1)
-            for i in range(self.num_graphs)
-        ]
+        graphs = list(super().draw())
         count = torch.tensor([find_triangles(g.edge_index, g.num_nodes).size(1) for g in graphs])
         target = count / count.float().std()
         for data, y in zip(graphs, target, strict=True):

@@ -1,144 +1,110 @@
-"""The plugin's configuration keys."""
+"""Adds the plugin's keys to GraphGym's, and sets keys from files and command lines."""
+
+import copy
+from ast import literal_eval
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg as global_cfg
 from yacs.config import CfgNode
 
+from graphgym_nc.graphgym.keys import KEYS, leaves
 from graphgym_nc.graphgym.register import register_once
+from graphgym_nc.graphgym.validation import ConfigError, check_type, check_value, nearest
+
+_NOTHING = object()
 
 
 @register_once(register.config_dict, 'nc')
 def set_cfg_nc(cfg: CfgNode) -> None:
     """Adds the plugin's keys, with their defaults, to GraphGym's."""
-    cfg.nc = CfgNode()
-
-    # ----------------------------------------------------------------------- #
-    # Layers: ncgnnconv, ncgnneconv, and their baselines nc_ginconv, nc_gineconv
-    # ----------------------------------------------------------------------- #
-
-    # Number of Linear layers in MLP1, and in MLP2
-    cfg.nc.mlp_layers = 2
-
-    # Width inside of MLP1 and MLP2, as a multiple of the layer's output (OGB: 2)
-    cfg.nc.mlp_expansion = 1
-
-    # BatchNorm after the Linear layers of MLP1 and MLP2 (the paper: True).
-    # Leave it off where all nodes have the same features: the messages of the
-    # first layer are then equal, and cannot be normalised
-    cfg.nc.mlp_batchnorm = False
-
-    # BatchNorm (if any) and activation also after the last Linear layer of
-    # MLP1 and MLP2 (the paper: True)
-    cfg.nc.mlp_final_act = False
-
-    # Initial scale of MLP2: the weight of its last BatchNorm or, without, of its
-    # last Linear layer. Below 1, the sum over the edges among neighbours, with
-    # its many terms, does not drown all else at first (the paper: 1.0)
-    cfg.nc.communicate_scale = 1.0
-
-    # What is made of MLP2 over the edges among a node's neighbours: their sum ('add',
-    # the paper's) or 'mean', where a few nodes have thousands of them (COLLAB)
-    cfg.nc.communicate_aggr = 'add'
-
-    # Initial weights of all Linear layers: GraphGym's ('xavier', with the gain of
-    # ReLU) or PyTorch's own ('torch'), which are smaller
-    cfg.nc.init = 'xavier'
-
-    # Initial value of epsilon
-    cfg.nc.eps = 0.0
-
-    # Whether epsilon is learned
-    cfg.nc.train_eps = True
-
-    # What computes on the CPU: 'torch', 'numba' (compiled kernels, wherever there
-    # is one), or 'auto', which is the same if numba can be used
-    cfg.nc.kernel = 'auto'
-
-    # How much memory the triangles of a data set may take (in MB) to be found
-    # but once, before the first epoch; else they are found for every batch. 0 for
-    # never
-    cfg.nc.triangle_store_mb = 64
-
-    # ----------------------------------------------------------------------- #
-    # Data: PATTERN and CLUSTER
-    # ----------------------------------------------------------------------- #
-
-    # 'official': the published graphs, from disk or the network
-    # 'generated': graphs drawn by the published recipe
-    # 'auto': the official ones if they are on disk or can be had, else drawn
-    cfg.nc.sbm_source = 'auto'
-
-    # Number of training, validation and test graphs to draw; [] is the
-    # published number. Only for generated graphs
-    cfg.nc.sbm_graphs = []
-
-    # Seed of the generated graphs (apart from cfg.seed: all runs see the same)
-    cfg.nc.sbm_seed = 0
-
-    # Seconds to wait for a data server that does not answer
-    cfg.nc.download_timeout = 5.0
-
-    # ----------------------------------------------------------------------- #
-    # Data: counting triangles
-    # ----------------------------------------------------------------------- #
-
-    # Number of random graphs, and their seed
-    cfg.nc.counting_graphs = 5000
-    cfg.nc.counting_seed = 0
-
-
-@register_once(register.config_dict, 'nc_run')
-def set_cfg_run(cfg: CfgNode) -> None:
-    """Adds the keys of training that GraphGym lacks, to its own groups."""
-    # One training on several devices: 'devices' of them (GraphGym's key, as is
-    # 'accelerator') on each of 'num_nodes' machines. 'train.batch_size' remains
-    # that of a step: every device has its share of the batch
-    cfg.num_nodes = 1
-
-    # How the devices work together, as Lightning names it: 'auto', 'ddp',
-    # or 'ddp_find_unused_parameters_true'
-    cfg.strategy = 'auto'
-
-    # Statistics of BatchNorm over the whole batch, or over each device's share
-    cfg.sync_batchnorm = False
-
-    # Largest norm of the gradient; 0 for no clipping
-    cfg.optim.clip_grad_norm = 0.0
-
-    # Number of batches whose gradients are added up for one step
-    cfg.optim.batch_accumulation = 1
-
-    # Epochs of linear warm-up, for 'cosine_with_warmup'
-    cfg.optim.num_warmup_epochs = 5
-
-    # Evaluations without a better validation loss, after which
-    # 'reduce_on_plateau' multiplies the learning rate by lr_decay
-    cfg.optim.schedule_patience = 10
-
-    # Registered function that trains; one's own takes (model, datamodule)
-    cfg.train.mode = 'standard'
-
-    # Number of parts of a graph, for the samplers 'random_node' and 'cluster'
-    cfg.train.train_parts = 10
-
-    # Stop after so many epochs without a better validation; 0 for never
-    cfg.train.early_stopping = 0
-
-    # Precision, as Lightning names it: '32-true', '16-mixed', 'bf16-mixed', ...
-    cfg.train.precision = '32-true'
-
-    # Only deterministic algorithms; an operation without one is an error
-    cfg.train.deterministic = False
-
-    # Weights & Biases: off, or on with mode 'online' or 'offline'
-    cfg.wandb = CfgNode()
-    cfg.wandb.use = False
-    cfg.wandb.project = 'graphgym-nc'
-    cfg.wandb.mode = 'online'
+    for key in KEYS.values():
+        if key.default is not None:
+            group, _, name = key.name.rpartition('.')
+            node = cfg.setdefault(group, CfgNode()) if group else cfg
+            node[name] = copy.copy(key.default)
 
 
 # GraphGym has built its configuration before any plugin could register
 # (`set_cfg` at the end of torch_geometric/graphgym/config.py).
 if 'nc' not in global_cfg:
     set_cfg_nc(global_cfg)
-    set_cfg_run(global_cfg)
+
+
+def merge(cfg: CfgNode, tree: dict[str, Any], prefix: str = '') -> None:
+    """Sets keys that are given as a nested dictionary.
+
+    Raises:
+        ConfigError: If there is no such key, or it must not have such a value.
+    """
+    for name, value in tree.items():
+        key = f'{prefix}{name}'
+        # An empty mapping is a group without keys, but no value of a key.
+        if isinstance(value, dict) and (value or isinstance(_node(cfg, key), CfgNode)):
+            merge(cfg, value, f'{key}.')
+        else:
+            checked = typed(cfg, key, value)
+            group, _, last = key.rpartition('.')
+            _node(cfg, group)[last] = checked
+
+
+def parse_opts(opts: Sequence[str], cfg: CfgNode) -> dict[str, Any]:
+    """The keys and values of a command line, by full name.
+
+    Raises:
+        ConfigError: If there is no such key, or it must not have such a value.
+    """
+    if len(opts) % 2:
+        raise ConfigError(f"'{opts[-1]}' has no value: options are KEY VALUE pairs")
+    return {
+        key: typed(cfg, key, _value(text)) for key, text in zip(opts[::2], opts[1::2], strict=True)
+    }
+
+
+def typed(cfg: CfgNode, key: str, value: Any) -> Any:
+    """A value as a key wants it: yacs would refuse an integer for a floating
+    point number, and YAML takes 1e-3, without a point, for text.
+
+    Raises:
+        ConfigError: If there is no such key, or it must not have such a value.
+    """
+    known = _node(cfg, key)
+    if known is _NOTHING:
+        raise ConfigError(_unknown(cfg, key))
+    if isinstance(known, CfgNode):
+        raise ConfigError(f"'{key}' is a group of keys, not one")
+    if isinstance(known, float) and type(value) in (int, str):
+        with suppress(ValueError, OverflowError):
+            value = float(value)
+    if key in KEYS:
+        check_value(key, value, type(known))
+    elif value is not None and known is not None:  # another plugin's
+        check_type(key, value, type(known))
+    return value
+
+
+def _node(cfg: CfgNode, key: str) -> Any:
+    """The group or the value that a key names, if any."""
+    node: Any = cfg
+    for part in key.split('.') if key else ():
+        node = node.get(part, _NOTHING) if isinstance(node, CfgNode) else _NOTHING
+    return node
+
+
+def _value(text: str) -> Any:
+    try:
+        return literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _unknown(cfg: CfgNode, key: str) -> str:
+    known = [name for name, _ in leaves(cfg)]
+    hint = nearest(key, known, 0.6)
+    if not hint:  # the right key in a wrong group, such as train.max_epoch
+        last = key.rpartition('.')[2]
+        same = [name for name in known if name.rpartition('.')[2] == last]
+        hint = f" Did you mean '{same[0]}'?" if same else ''
+    return f"'{key}' is no configuration key.{hint}"

@@ -11,8 +11,20 @@ from graphgym_nc.utils.split_names import SPLITS
 
 
 @register_once(register.loader_dict, 'nc')
-def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | None:  # noqa: A002
-    """Loads the data sets that GraphGym does not know."""
+def load_dataset(
+    format: str,  # noqa: A002
+    name: str,
+    dataset_dir: str,
+    first: int | None = None,
+) -> InMemoryDataset | None:
+    """Loads the data sets that GraphGym does not know.
+
+    Args:
+        format: The key :obj:`dataset.format`.
+        name: The key :obj:`dataset.name`.
+        dataset_dir: The key :obj:`dataset.dir`.
+        first: Of graphs that are generated, draw so many of each split at most.
+    """
     if format == 'PyG-GNNBenchmarkDataset' and name in ('PATTERN', 'CLUSTER'):
         return load_sbm(
             dataset_dir,
@@ -21,12 +33,14 @@ def load_dataset(format: str, name: str, dataset_dir: str) -> InMemoryDataset | 
             num_graphs=cfg.nc.sbm_graphs,
             seed=cfg.nc.sbm_seed,
             timeout=cfg.nc.download_timeout,
+            first=first,
         )
     if format == 'PyG-TUDataset':
         return load_tu(dataset_dir, name, cfg.nc.download_timeout)
     if format == 'NC':
         check_choice('dataset.name', name, ['TriangleCounting'])
-        return TriangleCounting(dataset_dir, cfg.nc.counting_graphs, cfg.nc.counting_seed)
+        number, seed = cfg.nc.counting_graphs, cfg.nc.counting_seed
+        return TriangleCounting(dataset_dir, number, seed, first=first)
     ogb_name = name.replace('_', '-')
     if format == 'OGB' and ogb_name.startswith('ogbg-'):
         from graphgym_nc.datasets.ogb_graphs import OGBGraphs  # OGB's import asks the network

@@ -12,7 +12,7 @@ import yaml
 from torch_geometric.graphgym.config import assert_cfg, get_fname, set_cfg
 from yacs.config import CfgNode
 
-from graphgym_nc.graphgym.keys import merge, parse_opts, typed
+from graphgym_nc.graphgym.config import merge, parse_opts, typed
 from graphgym_nc.graphgym.validation import ConfigError, check_cfg
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.grid import Grid, Row

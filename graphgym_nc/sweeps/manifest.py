@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from filelock import FileLock
 
-from graphgym_nc.graphgym.validation import defaults
+from graphgym_nc.graphgym.keys import defaults
 from graphgym_nc.results.differences import differing
 from graphgym_nc.results.manifest import MANIFEST, Entry, read_manifest
 from graphgym_nc.sweeps.errors import GridError

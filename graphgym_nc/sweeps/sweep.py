@@ -173,7 +173,7 @@ def prepare(
         seen.append(data)
         print(f'Preparing the data of {variant.name} ...', flush=True)
         result = subprocess.run(
-            [*todo[variant.name].command, '--check'],
+            [*todo[variant.name].command, '--prepare'],
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -2,3 +2,10 @@
 
 Imports :mod:`~graphgym_nc.graphgym` and what that imports.
 """
+
+import os
+
+if os.name != 'posix':  # locks of folders, signals, memory of the process
+    raise ImportError(
+        'training needs Linux or macOS; layers, transforms and data sets work elsewhere too'
+    )

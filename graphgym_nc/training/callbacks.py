@@ -1,7 +1,8 @@
-"""Logs every epoch, and shows the progress of a run."""
+"""Logs every epoch."""
 
 import logging
 import resource
+import sys
 import time
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytorch_lightning as pl
 import torch
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.logger import infer_task
-from tqdm import tqdm
 
 from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.results.aggregate import best_epoch
@@ -46,9 +46,9 @@ class LoggerCallback(pl.Callback):
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.train_logger.start()
         self._lr = trainer.optimizers[0].param_groups[0]['lr']
-        # Lightning would pass over a last epoch that is no multiple of the period.
-        last = trainer.current_epoch == cfg.optim.max_epoch - 1
-        trainer.check_val_every_n_epoch = 1 if last else cfg.train.eval_period
+        if trainer.current_epoch == cfg.optim.max_epoch - 1:
+            # Lightning would not evaluate a last epoch that is no multiple of the period.
+            trainer.check_val_every_n_epoch = 1
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any
@@ -92,42 +92,16 @@ class LoggerCallback(pl.Callback):
         per_epoch = elapsed / (epoch + 1 - self._first_epoch)
         eta = round(per_epoch * (cfg.optim.max_epoch - epoch - 1), 1)
         self.train_logger.write(epoch, lr=self._lr, eta=eta, memory_mb=_peak_memory())
+        # Lightning's EarlyStopping would count evaluations, not epochs.
         patience, best = cfg.train.early_stopping, self.best_epoch
         if patience > 0 and best is not None and epoch - best >= patience:
             logging.info('No better validation since epoch %d: stopping', best)
             trainer.should_stop = True
 
 
-class ProgressCallback(pl.Callback):
-    """One progress bar for the whole run, on a terminal only."""
-
-    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        batches = trainer.num_training_batches
-        self.bar = tqdm(
-            total=cfg.optim.max_epoch * batches,
-            initial=trainer.current_epoch * batches,
-            unit='batch',
-            disable=None,
-            leave=False,
-        )
-
-    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        self.bar.set_description(f'epoch {trainer.current_epoch + 1}/{cfg.optim.max_epoch}')
-        self.bar.update()
-
-    def on_validation_epoch_start(self, *_: Any) -> None:
-        self.bar.set_description('evaluating')
-
-    def on_train_end(self, *_: Any) -> None:
-        self.bar.close()
-
-    def on_exception(self, *_: Any) -> None:
-        if hasattr(self, 'bar'):
-            self.bar.close()
-
-
 def _peak_memory() -> int:
     """The peak memory of the device in MB: of the GPU, or else the process."""
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return torch.cuda.max_memory_allocated() >> 20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> (20 if sys.platform == 'darwin' else 10)  # bytes there, else kilobytes

@@ -1,37 +1,50 @@
 """Data sets by name, their splits and loaders."""
 
 import logging
+import math
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytorch_lightning as pl
 import torch
 import torch_geometric.transforms as T
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import create_dataset
 from torch_geometric.utils import index_to_mask
 
+from graphgym_nc.datasets.generated import GeneratedDataset
 from graphgym_nc.datasets.ogb_files import ogb_files_allowed
 from graphgym_nc.datasets.prepared import prepared_once
 from graphgym_nc.datasets.splits import ratio_split, stratified_fold
-from graphgym_nc.graphgym.validation import ConfigError, check_choice
+from graphgym_nc.graphgym.keys import TRANSFORMS
+from graphgym_nc.graphgym.loader import load_dataset
+from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader, find_triangles_once
-from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 from graphgym_nc.utils.split_names import SPLITS
 
 
-def _load() -> InMemoryDataset:
-    name, folder = cfg.dataset.name, cfg.dataset.dir
+def _load(first: int | None) -> InMemoryDataset:
+    kind, name, folder = cfg.dataset.format, cfg.dataset.name, cfg.dataset.dir
+    ogb = ogb_files_allowed() if kind == 'OGB' else nullcontext()
     try:
-        return create_dataset()
+        with (
+            ogb,
+            prepared_once(Path(folder) / name, kind, *_generated().items()),
+            # In its place among the loaders, as another one may come before it.
+            patch.dict(register.loader_dict, nc=partial(load_dataset, first=first)),
+        ):
+            return create_dataset()
     except ConfigError:
         raise
     except ValueError as error:
         raise ConfigError(
-            f"there is no data set 'dataset.name: {name}' of 'dataset.format: "
-            f"{cfg.dataset.format}': {error}"
+            f"there is no data set 'dataset.name: {name}' of 'dataset.format: {kind}': {error}"
         ) from error
     except OSError as error:
         raise ConfigError(
@@ -48,20 +61,19 @@ def _generated() -> dict[str, Any]:
 class DataModule(pl.LightningDataModule):
     """The loaders of all splits; test is evaluated beside validation.
 
+    Args:
+        first: Of graphs that are generated, draw so many of each split at most.
+
     Attributes:
         dataset: The data set.
         source: Where its graphs come from.
         loaders: One loader for each split.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: int | None = None) -> None:
         super().__init__()
-        folder = Path(cfg.dataset.dir) / cfg.dataset.name
-        with (
-            ogb_files_allowed(),
-            prepared_once(folder, cfg.dataset.format, *_generated().items()),
-        ):
-            self.dataset = _load()
+        whole = cfg.dataset.split_mode.startswith('cv-')  # folds need all labels
+        self.dataset = _load(None if whole else first)
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
         self._parts = split_dataset(self.dataset)
@@ -72,6 +84,13 @@ class DataModule(pl.LightningDataModule):
             create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
             for i, part in enumerate(self._parts)
         ]
+
+    @property
+    def num_batches(self) -> list[int]:
+        """The number of batches of each split, with those that are not drawn."""
+        if isinstance(self.dataset, GeneratedDataset) and self.dataset.partial:
+            return [math.ceil(size / cfg.train.batch_size) for size in self.dataset.sizes]
+        return [len(loader) for loader in self.loaders]
 
     def train_dataloader(self) -> Any:
         return self.loaders[0]
@@ -171,11 +190,8 @@ def add_transforms(dataset: InMemoryDataset) -> None:
     if cfg.dataset.to_undirected:
         transforms.append(T.ToUndirected())
     if cfg.dataset.transform != 'none':
-        own = {'AddTriangleCount': AddTriangleCount, 'AddTriangles': AddTriangles}
-        known = {name: getattr(T, name) for name in T.__all__} | own
-        check_choice('dataset.transform', cfg.dataset.transform, known)
         try:
-            transforms.append(known[cfg.dataset.transform]())
+            transforms.append(TRANSFORMS[cfg.dataset.transform]())
         except TypeError as error:
             raise ConfigError(
                 f"'dataset.transform: {cfg.dataset.transform}' needs arguments, and can only be "

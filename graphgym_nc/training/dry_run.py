@@ -24,7 +24,7 @@ def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
     incidence = TriangleIncidence.from_data(batch)
     report = {
         'data source': datamodule.source,
-        'batches per epoch': ' / '.join(str(len(loader)) for loader in datamodule.loaders),
+        'batches per epoch': ' / '.join(map(str, datamodule.num_batches)),
         'input and output dimensions': f'{cfg.share.dim_in}, {cfg.share.dim_out}',
         'parameters': f'{params_count(model):,}',
         'first batch': _describe(batch),

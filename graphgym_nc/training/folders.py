@@ -8,7 +8,8 @@ from typing import Any
 import yaml
 from torch_geometric.graphgym.config import cfg
 
-from graphgym_nc.graphgym.validation import ConfigError, defaults
+from graphgym_nc.graphgym.keys import defaults
+from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.results.aggregate import seed_folders
 from graphgym_nc.results.differences import differing
 from graphgym_nc.results.record import RunRecord

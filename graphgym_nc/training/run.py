@@ -20,7 +20,7 @@ from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.datasets.fingerprint import data_fingerprint
-from graphgym_nc.graphgym.keys import merge, parse_opts
+from graphgym_nc.graphgym.config import merge, parse_opts
 from graphgym_nc.graphgym.validation import ConfigError, best_metric, check_cfg
 from graphgym_nc.results.aggregate import AggError, aggregate, write_aggregate
 from graphgym_nc.results.lock import alone_in
@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         prepare_machine(1 if args.check or args.eval else cfg.devices)
         if args.check:
             run_check()
+        elif args.prepare:
+            run_prepare()
         elif args.eval is not None:
             run_eval(args)
         else:
@@ -80,6 +82,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add('--mark_done', action='store_true', help='rename FILE.yaml to FILE.yaml_done at the end')
     add('--overwrite', action='store_true', help='replace the results of the same seed')
     add('--check', action='store_true', help='run one batch, report, and write no results')
+    add('--prepare', action='store_true', help='load or draw the data, and do no more')
     add('--eval', metavar='CKPT', type=Path, help='evaluate a saved model, without training')
     add('--split', choices=SPLITS, default='test', help='with --eval: the split (default: test)')
     add('--out', type=Path, help='with --eval: write predictions and labels to this file (.pt)')
@@ -209,11 +212,18 @@ def run_eval(args: argparse.Namespace) -> None:
         print(f"Predictions and labels: '{args.out}'")
 
 
+def run_prepare() -> None:
+    """Puts the data on disk, for jobs that begin at the same time."""
+    logging.basicConfig(format='%(message)s', level=logging.INFO)
+    datamodule = DataModule()
+    print(f"{len(datamodule.dataset)} graphs in '{cfg.dataset.dir}': {datamodule.source}")
+
+
 def run_check() -> None:
     """Prints what :meth:`~graphgym_nc.training.dry_run.check` finds."""
     logging.basicConfig(format='%(message)s', level=logging.INFO)
     seed_everything(cfg.seed, verbose=False)
-    datamodule = DataModule()
+    datamodule = DataModule(first=cfg.train.batch_size)
     report = check(create_model(), datamodule)
     width = max(map(len, report))
     for name, value in report.items():

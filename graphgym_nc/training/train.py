@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from lightning_fabric.utilities.warnings import PossibleUserWarning
+from pytorch_lightning.callbacks import TQDMProgressBar
 from torch import Tensor
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg, from_config
@@ -21,11 +23,11 @@ from graphgym_nc.graphgym.init import torch_weights
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.scheduler import PLATEAU
 from graphgym_nc.graphgym.validation import ConfigError
-from graphgym_nc.training.callbacks import LoggerCallback, ProgressCallback
+from graphgym_nc.training.callbacks import LoggerCallback
 from graphgym_nc.training.checkpoint import CheckpointCallback, last_checkpoint
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.processes import ProcessesCallback, plugins
-from graphgym_nc.training.tracking import tracking_callbacks
+from graphgym_nc.training.tracking import TrackingCallback
 from graphgym_nc.utils.distributed import gather_rows, is_first, world_size
 from graphgym_nc.utils.split_names import SPLITS
 
@@ -119,8 +121,10 @@ def create_trainer(callbacks: list[pl.Callback]) -> pl.Trainer:
     warnings.filterwarnings('ignore', module='pytorch_lightning')
     warnings.filterwarnings('ignore', category=PossibleUserWarning)
     logging.getLogger('pytorch_lightning').setLevel(logging.WARNING)
+    on_terminal = sys.stdout.isatty()
     return pl.Trainer(
         max_epochs=cfg.optim.max_epoch,
+        check_val_every_n_epoch=cfg.train.eval_period,  # and the last: see LoggerCallback
         accelerator=cfg.accelerator,
         devices=cfg.devices,
         num_nodes=cfg.num_nodes,
@@ -131,13 +135,13 @@ def create_trainer(callbacks: list[pl.Callback]) -> pl.Trainer:
         deterministic=cfg.train.deterministic,
         gradient_clip_val=cfg.optim.clip_grad_norm or None,
         accumulate_grad_batches=cfg.optim.batch_accumulation,
-        callbacks=callbacks,
+        callbacks=[*callbacks, *([TQDMProgressBar()] if on_terminal else [])],
         default_root_dir=cfg.run_dir,
         # An untrained model would be the first to be logged as epoch 0.
         num_sanity_val_steps=0,
         logger=False,
         enable_checkpointing=False,
-        enable_progress_bar=False,
+        enable_progress_bar=on_terminal,
         enable_model_summary=False,
     )
 
@@ -163,7 +167,7 @@ def train(
     logger = LoggerCallback(first_epoch)
     callbacks: list[pl.Callback] = [logger]
     if is_first():
-        callbacks += [ProgressCallback(), *tracking_callbacks(logger)]
+        callbacks.append(TrackingCallback(logger))
     if world_size() > 1:
         callbacks.append(ProcessesCallback())
     if cfg.optim.scheduler == PLATEAU:

@@ -100,6 +100,19 @@ def test_graphs_do_not_depend_on_the_size(tmp_path, datasets):
     assert not torch.equal(small[0].y, other[0].y)
 
 
+@pytest.mark.parametrize('name', PUBLISHED_SIZES)
+def test_the_first_graphs_are_those_of_the_whole(tmp_path, datasets, name):
+    first = GeneratedSBM(tmp_path, name, SIZES, first=40)
+    assert [index.numel() for index in first.split_idxs] == [40, 30, 30]
+    assert first.sizes == tuple(SIZES)
+    whole = datasets[name]
+    for part, all_of_it in zip(first.split_idxs, whole.split_idxs, strict=True):
+        for i, j in zip(part, all_of_it, strict=False):
+            assert torch.equal(first[i].edge_index, whole[j].edge_index)
+            assert torch.equal(first[i].x, whole[j].x)
+    assert not list(tmp_path.iterdir())
+
+
 def draw(root, queue):
     queue.put(GeneratedSBM(root, 'CLUSTER', [40, 5, 5])._data.edge_index.sum().item())
 

@@ -27,6 +27,18 @@ def test_triangle_counting(tmp_path):
     assert torch.equal(again._data.edge_index, dataset._data.edge_index)
 
 
+def test_the_first_graphs_are_those_of_the_whole(tmp_path):
+    whole = TriangleCounting(tmp_path, num_graphs=100)
+    first = TriangleCounting(tmp_path / 'none', num_graphs=100, first=25)
+    assert [index.tolist() for index in first.split_idxs] == [
+        list(range(25)), list(range(25, 45)), list(range(45, 70)),
+    ]  # fmt: skip
+    numbers = [*range(25), *range(30, 50), *range(50, 75)]
+    for i, j in enumerate(numbers):
+        assert torch.equal(first[i].edge_index, whole[j].edge_index)
+    assert not (tmp_path / 'none').exists()
+
+
 def test_bad_input(tmp_path):
     with pytest.raises(ValueError, match="'num_graphs' is 3"):
         TriangleCounting(tmp_path, num_graphs=3)

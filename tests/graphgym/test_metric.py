@@ -11,6 +11,11 @@ def test_accuracy_sbm_by_hand(cfg):
     assert accuracy_sbm(true, [pred[:3], pred[3:]], 'classification_multi') == 0.875
 
 
+def test_accuracy_sbm_of_a_class_that_is_not_there(cfg):
+    # sklearn's balanced_accuracy_score warns, which is an error here.
+    assert accuracy_sbm([torch.tensor([0, 0, 1])], [torch.eye(3)[[0, 2, 1]]], 'any') == 0.75
+
+
 def test_accuracy_sbm_equals_sklearn(cfg):
     generator = torch.Generator().manual_seed(0)
     true = torch.randint(0, 6, (500,), generator=generator)

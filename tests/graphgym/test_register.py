@@ -69,8 +69,24 @@ import sys, types
 package = types.ModuleType('graphgym_nc')
 package.__path__ = [sys.argv[1]]
 sys.modules['graphgym_nc'] = package
-import graphgym_nc.datasets, graphgym_nc.nn, graphgym_nc.reports.runs
-import graphgym_nc.results.sweep, graphgym_nc.transforms, graphgym_nc.triangles, graphgym_nc.wl
+import graphgym_nc.datasets, graphgym_nc.nn, graphgym_nc.reports.runs, graphgym_nc.results.sweep
+import graphgym_nc.transforms, graphgym_nc.triangles.loader, graphgym_nc.wl
 print([name for name in sys.modules if name.startswith('torch_geometric.graphgym')])
 """
     assert run(code, graphgym_nc.__path__[0]) == '[]'
+
+
+def test_where_there_is_no_posix():
+    code = """
+import os, sys
+import graphgym_nc
+print('graphgym_nc.results.lock' in sys.modules, 'graphgym_nc.training' in sys.modules)
+os.name = 'nt'
+try:
+    import graphgym_nc.training.run
+except ImportError as error:
+    print(error)
+"""
+    first, second = run(code).splitlines()
+    assert first == 'False False'
+    assert second.startswith('training needs Linux or macOS')

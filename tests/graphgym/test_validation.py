@@ -25,7 +25,7 @@ def test_keys_are_there_after_the_import_alone():
     [
         ('mlp_layers', 0, "'nc.mlp_layers' is 0, but must be an integer from 1"),
         ('communicate_aggr', 'sum', "'nc.communicate_aggr' is 'sum', but must be one of"),
-        ('communicate_scale', 0.0, "'nc.communicate_scale' is 0.0, but must be a positive number"),
+        ('communicate_scale', 0.0, "'nc.communicate_scale' is 0.0, but must be a number above 0"),
         ('eps', float('nan'), "'nc.eps' is nan, but must be a finite number"),
         (
             'sbm_source',
@@ -60,8 +60,9 @@ def test_bad_values_of_the_plugin(cfg, key, value, message):
         ('model', 'loss_fun', 'weighted_cross_entrpy', "Did you mean 'weighted_cross_entropy'"),
         ('train', 'sampler', 'full', "Did you mean 'full_batch'"),
         ('train', 'batch_size', 0, "'train.batch_size' is 0"),
-        ('gnn', 'dropout', 2.0, "'gnn.dropout' is 2.0, but must be at least 0 and below 1"),
+        ('gnn', 'dropout', 2.0, "'gnn.dropout' is 2.0, but must be a number from 0, below 1"),
         ('gnn', 'layers_mp', -1, "'gnn.layers_mp' is -1"),
+        ('dataset', 'transform', 'AddTriangle', "Did you mean 'AddTriangles'"),
         ('dataset', 'split', [0.8, 0.3], 'shares that add up to at most 1'),
         ('dataset', 'split_mode', 'cv', 'cv-stratified-<folds>'),
         ('optim', 'base_lr', -0.1, "'optim.base_lr' is -0.1"),

@@ -1,4 +1,4 @@
-from graphgym_nc.graphgym.validation import defaults
+from graphgym_nc.graphgym.keys import defaults
 from graphgym_nc.results.differences import differing
 
 

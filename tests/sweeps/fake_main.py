@@ -17,11 +17,11 @@ import yaml
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--cfg', type=Path)
-    parser.add_argument('--check', action='store_true')
+    parser.add_argument('--prepare', action='store_true')
     args, rest = parser.parse_known_args()
     opts = dict(zip(rest[::2], rest[1::2], strict=True))
     config = yaml.safe_load(args.cfg.read_text())
-    if args.check:
+    if args.prepare:
         (Path(opts['out_dir']) / 'prepared').open('a').write(f'{args.cfg.stem}\n')
         return
     run_dir = Path(opts['out_dir']) / args.cfg.stem / opts['seed']

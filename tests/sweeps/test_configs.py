@@ -42,7 +42,7 @@ def test_configs_hold_base_options_and_choice(make):
         ('gnn.batchnorm x [1]', 'must be of type bool'),
         ('gnn.layer_type x ["ncgnncon"]', "Did you mean 'ncgnnconv'"),
         ('nc.mlp_layers x [1, 0]', 'must be an integer from 1'),
-        ('dataset.task x ["nodes"]', "Task 'nodes' not supported"),
+        ('dataset.task x ["nodes"]', "'dataset.task' is 'nodes'.* Did you mean 'node'"),
     ],
 )
 def test_errors_name_file_and_line(make, text, message):

@@ -1,7 +1,11 @@
+from pathlib import Path
+
+import pytest
 import torch
 from torch_geometric.data import Batch, Data
 
 from graphgym_nc import find_triangles
+from graphgym_nc.datasets import GeneratedSBM, TriangleCounting
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import _forward_backward, check
 from graphgym_nc.training.train import create_model
@@ -41,3 +45,23 @@ def test_memory_of_the_backward_pass(cfg):
     assert saved['shape'] == (8,)
     # `x` (for the product), and prediction and target (for the loss).
     assert saved['bytes'] == 8 * 4 * 4 + 2 * 8 * 4
+
+
+@pytest.mark.parametrize('name', ['CLUSTER', 'TriangleCounting'])
+def test_only_one_batch_is_drawn(cfg, monkeypatch, name):
+    if name == 'CLUSTER':
+        cfg.dataset.format, cfg.nc.sbm_source = 'PyG-GNNBenchmarkDataset', 'generated'
+    else:
+        cfg.dataset.format, cfg.dataset.task, cfg.dataset.task_type = 'NC', 'graph', 'regression'
+    cfg.dataset.name, cfg.gnn.head, cfg.gnn.layers_post_mp = name, 'inductive_node', 1
+    cfg.train.batch_size, cfg.gnn.layer_type = 8, 'ncgnnconv'
+    drawn = []
+    kind = {'CLUSTER': GeneratedSBM, 'TriangleCounting': TriangleCounting}[name]
+    draw = kind.draw_graph
+    monkeypatch.setattr(kind, 'draw_graph', lambda *args: drawn.append(args) or draw(*args))
+    datamodule = DataModule(first=8)
+    assert len(drawn) == 3 * 8
+    batches = {'CLUSTER': [1250, 125, 125], 'TriangleCounting': [188, 125, 313]}[name]
+    assert datamodule.num_batches == batches
+    assert next(iter(datamodule.train_dataloader())).num_graphs == 8
+    assert not list(Path(cfg.dataset.dir).rglob('*.pt'))

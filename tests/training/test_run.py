@@ -160,7 +160,7 @@ def test_mark_done(run, tmp_path):
         ('gnn: {layer_typ: ncgnnconv}', 'gnn.layer_typ'),
         ('nc: {eps: much}', 'eps'),
         ('optim: {base_lr: fast}', 'base_lr'),
-        ('dataset: {task: nodes}', "Task 'nodes' not supported"),
+        ('dataset: {task: nodes}', "'dataset.task' is 'nodes'"),
         ('gnn: [', 'while parsing'),
     ],
 )
