@@ -4,15 +4,16 @@ import argparse
 import runpy
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.docs.pages import ROOT, blocks
 
 #: Commands of others, and what is in front of ours.
-OTHERS = {'.', 'pip', '.venv/bin/pip', '.venv/bin/pytest'}
+OTHERS = {'.', 'pip', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest', 'sphinx-build'}
 
 
 class _Parsed(Exception):  # noqa: N818
@@ -51,23 +52,36 @@ def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> argparse.Namespa
         target = target.replace('run_batch.sh', 'run_batch.py')
     else:
         raise ValueError(f'no such command: {shlex.join(words)}')
-    for name in ('parse_args', 'parse_intermixed_args'):
-        _stop_after(name, monkeypatch)
+    _stop_after_parsing(monkeypatch)
     monkeypatch.setattr(sys, 'argv', [target, *argv])
     monkeypatch.setenv('GOMP_SPINCOUNT', '10000')
-    run = runpy.run_path if target.endswith('.py') else runpy.run_module
+    run: Any = runpy.run_path if target.endswith('.py') else runpy.run_module
     with pytest.raises(_Parsed) as caught:
-        run(target, run_name='__main__')  # type: ignore[operator]
-    return caught.value.args[0]  # type: ignore[no-any-return]
+        run(target, run_name='__main__')
+    arguments: argparse.Namespace = caught.value.args[0]
+    return arguments
 
 
-def _stop_after(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = getattr(argparse.ArgumentParser, name)
+def _stop_after_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
+    depth = 0
 
-    def stop(self: argparse.ArgumentParser, *args: object) -> argparse.Namespace:
-        parsed = original(self, *args)
-        if hasattr(parsed, 'command'):  # the name alone: its own arguments are parsed next
-            return parsed  # type: ignore[no-any-return]
-        raise _Parsed(parsed)
+    def stopping(parse: Callable[..., Any]) -> Callable[..., Any]:
+        def stop(self: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
+            nonlocal depth
+            depth += 1
+            try:
+                parsed = parse(self, *args, **kwargs)
+            finally:
+                depth -= 1
+            arguments, opts = parsed if isinstance(parsed, tuple) else (parsed, [])
+            if depth > 0 or hasattr(arguments, 'command'):  # its own arguments are parsed next
+                return parsed
+            if any(word.startswith('-') for word in opts) or len(opts) % 2 == 1:
+                self.error(f'not pairs of keys and values: {opts}')
+            raise _Parsed(arguments)
 
-    monkeypatch.setattr(argparse.ArgumentParser, name, stop)
+        return stop
+
+    for name in ('parse_args', 'parse_known_args', 'parse_intermixed_args'):
+        original = getattr(argparse.ArgumentParser, name)
+        monkeypatch.setattr(argparse.ArgumentParser, name, stopping(original))

@@ -72,6 +72,7 @@ def test_commands(
     page: Path, tmp_path: Path, cfg: CfgNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_files = write_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
     results = set()  # of what the page has trained so far
     for words in commands(page):
         if own_files & set(words):
