@@ -104,10 +104,10 @@ def picture(house: nx.DiGraph) -> str:
 
 def page(house: nx.DiGraph) -> str:
     """The page in Markdown."""
-    rooms = [
-        f'| `{room}` | {purpose(room)} | {", ".join(f"`{r}`" for r in sorted(house[room])) or "-"} |'
-        for room in nx.lexicographical_topological_sort(house)
-    ]
+    rooms = []
+    for room in nx.lexicographical_topological_sort(house):
+        below = ', '.join(f'`{other}`' for other in sorted(house[room]))
+        rooms.append(f'| `{room}` | {purpose(room)} | {below or "-"} |')
     walk = ['| step | where | what it does | hands on |', '|---|---|---|---|']
     walk += [f'| {step} | `{name}` | {purpose(name)} | {out} |' for step, name, out in WALK]
     return TEMPLATE.format(rooms='\n'.join(rooms), walk='\n'.join(walk))

@@ -16,7 +16,7 @@ from tests.docs.pages import ROOT, blocks
 OTHERS = {'.', 'pip', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest', 'sphinx-build'}
 
 
-class _Parsed(Exception):  # noqa: N818
+class _Parsed(Exception):
     """The arguments are fine: carries them, and stops the command."""
 
 
