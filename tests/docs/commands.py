@@ -1,6 +1,7 @@
 """Commands in the documentation: what a shell would make of them, and what argparse does."""
 
 import argparse
+import importlib.util
 import runpy
 import shlex
 import sys
@@ -18,6 +19,10 @@ OTHERS = {'.', 'pip', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest
 
 class _Parsed(Exception):
     """The arguments are fine: carries them, and stops the command."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        super().__init__(arguments)
+        self.arguments = arguments
 
 
 def commands(page: Path) -> Iterator[list[str]]:
@@ -43,7 +48,7 @@ def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> argparse.Namespa
     if words[0] in OTHERS:
         return None
     if words[0] == 'graphgym-nc':
-        pytest.importorskip('graphgym_nc.cli.__main__', reason='the command is not there yet')
+        skip_without_command()
         target, argv = 'graphgym_nc.cli', words[1:]
     elif words[0] in ('bash', 'python') and (ROOT / words[1]).is_file():
         target, argv = str(ROOT / words[1]), words[2:]
@@ -56,10 +61,20 @@ def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> argparse.Namespa
     monkeypatch.setattr(sys, 'argv', [target, *argv])
     monkeypatch.setenv('GOMP_SPINCOUNT', '10000')
     run: Any = runpy.run_path if target.endswith('.py') else runpy.run_module
-    with pytest.raises(_Parsed) as caught:
+    try:
         run(target, run_name='__main__')
-    arguments: argparse.Namespace = caught.value.args[0]
-    return arguments
+    except _Parsed as parsed:
+        return parsed.arguments
+    except SystemExit as stopped:
+        if stopped.code == 0:  # such as --list
+            return None
+        raise
+    raise AssertionError(f'{shlex.join(words)} has not parsed its arguments')
+
+
+def skip_without_command() -> None:
+    if importlib.util.find_spec('graphgym_nc.cli.__main__') is None:
+        pytest.skip('the command is not there yet')
 
 
 def _stop_after_parsing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from yacs.config import CfgNode
 
 from graphgym_nc.sweeps.slurm.settings import SlurmSettings
 from graphgym_nc.training.run import load_config
-from tests.docs.commands import commands, parse
+from tests.docs.commands import commands, parse, skip_without_command
 from tests.docs.pages import DOCS, PAGES, ROOT, blocks, pages_with
 
 
@@ -82,7 +82,7 @@ def test_commands(
         if getattr(args, 'cfg_file', None):
             check_config(args)
             results.add(Path(args.cfg_file).stem)
-        if getattr(args, 'grid', None) and not getattr(args, 'script', None):
+        if getattr(args, 'grid', None):
             grid = Path(args.grid).stem
             assert (ROOT / 'grids' / f'{grid}.txt').is_file(), words
             results |= {f'grid_{grid}', *(f'{config.stem}_grid_{grid}' for config in CONFIGS)}
@@ -118,7 +118,7 @@ def test_an_option_that_does_not_exist_is_found(monkeypatch: pytest.MonkeyPatch)
 
 def test_programs(tmp_path: Path) -> None:
     """Programs that a page shows run, with the configurations that it shows."""
-    pytest.importorskip('graphgym_nc.cli.train', reason='the command is not there yet')
+    skip_without_command()
     page = DOCS / 'graphgym.md'
     files = write_files(page, tmp_path)
     programs = [words for words in commands(page) if words[0] == 'python' and words[1] in files]
@@ -131,7 +131,7 @@ def test_programs(tmp_path: Path) -> None:
 @pytest.mark.parametrize('page', pages_with('console'), ids=ids)
 def test_console(page: Path, tmp_path: Path) -> None:
     """A console prints what the page shows."""
-    pytest.importorskip('graphgym_nc.cli.__main__', reason='the command is not there yet')
+    skip_without_command()
     for block in blocks(page, 'console'):
         for part in block.text.removeprefix('$ ').split('\n$ '):
             command, _, output = part.partition('\n')
