@@ -108,8 +108,8 @@ def page(house: nx.DiGraph) -> str:
     for room in nx.lexicographical_topological_sort(house):
         below = ', '.join(f'`{other}`' for other in sorted(house[room]))
         rooms.append(f'| `{room}` | {purpose(room)} | {below or "-"} |')
-    walk = ['| step | where | what it does | hands on |', '|---|---|---|---|']
-    walk += [f'| {step} | `{name}` | {purpose(name)} | {out} |' for step, name, out in WALK]
+    walk = ['| step | where | hands on | what it does |', '|---|---|---|---|']
+    walk += [f'| {step} | `{name}` | {out} | {purpose(name)} |' for step, name, out in WALK]
     return TEMPLATE.format(rooms='\n'.join(rooms), walk='\n'.join(walk))
 
 
