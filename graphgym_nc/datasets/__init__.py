@@ -1,3 +1,8 @@
+"""Data sets that PyG lacks, and splits.
+
+Imports :mod:`~graphgym_nc.triangles` and :mod:`~graphgym_nc.utils`.
+"""
+
 from graphgym_nc.datasets.official_sbm import OfficialSBM, load_sbm
 from graphgym_nc.datasets.sbm import GeneratedSBM
 from graphgym_nc.datasets.triangle_counting import TriangleCounting
