@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import yaml
 from torch_geometric.graphgym.config import assert_cfg, get_fname, set_cfg
@@ -51,7 +50,10 @@ def generate(
     defaults = CfgNode()
     set_cfg(defaults)
     _refuse_namesakes(grid, config_files)
-    given = read_opts(opts, defaults)
+    try:
+        given = parse_opts(opts, defaults)
+    except ConfigError as error:
+        raise GridError(f'command line: {error}') from None
     grid = _typed_grid(grid, defaults, opts[::2])
     variants: list[Variant] = []
     for path in config_files:
@@ -101,18 +103,6 @@ def load_base(path: Path) -> Config:
     if not isinstance(config, dict):
         raise GridError(f"'{path}' holds no keys")
     return config
-
-
-def read_opts(opts: Sequence[str], defaults: CfgNode) -> dict[str, Any]:
-    """Keys and values of a command line.
-
-    Raises:
-        GridError: If a key does not exist, or a value is of another type.
-    """
-    try:
-        return parse_opts(opts, defaults)
-    except ConfigError as error:
-        raise GridError(f'command line: {error}') from None
 
 
 def _typed_grid(grid: Grid, defaults: CfgNode, given: Sequence[str]) -> Grid:

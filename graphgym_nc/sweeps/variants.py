@@ -5,6 +5,7 @@ import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from graphgym_nc.results.names import value_name
@@ -56,7 +57,8 @@ def variants_of(
             f'{grid.path}: {sum(grid.sizes):,} configurations are more than anyone runs; draw '
             f'some of them with --sample N'
         )
-    chosen = _products(grid) if sample is None else draw(grid, sample, compare)
+    everything = ((b, v) for b in grid.blocks for v in product(*(row.choices for row in b)))
+    chosen = everything if sample is None else draw(grid, sample, compare)
     variants: dict[str, Variant] = {}
     for block, values in chosen:
         variant = _variant(name, config, block, values)
@@ -102,13 +104,6 @@ def draw(
                 continue
             for choice in block[at].choices:
                 yield block, (*values[:at], choice, *values[at + 1 :])
-
-
-def _products(grid: Grid) -> Iterator[tuple[list[Row], Values]]:
-    """All choices of all products."""
-    for block, size in zip(grid.blocks, grid.sizes, strict=True):
-        for index in range(size):
-            yield block, _choose(block, index)
 
 
 def _at(grid: Grid, index: int) -> tuple[int, Values]:

@@ -53,10 +53,10 @@ KEYS = (
 NAME = 'nc_cluster_4l_100k'
 
 
-def run(folder, *opts):
+def run(folder, *opts, program=('double_main.py',)):
     config = ROOT / 'configs' / f'{NAME}.yaml'
     return subprocess.run(
-        [sys.executable, 'double_main.py', '--cfg', str(config), *KEYS, *opts],
+        [sys.executable, *program, '--cfg', str(config), *KEYS, *opts],
         cwd=folder,
         env={**os.environ, 'PYTHONPATH': str(ROOT), 'OMP_NUM_THREADS': '1'},
         capture_output=True,
@@ -83,7 +83,8 @@ def folder(tmp_path_factory):
     (folder / 'double_main.py').write_text(MAIN)
     one = run(folder, 'out_dir', 'one', 'optim.max_epoch', '4')
     assert one.returncode == 0, one.stderr
-    two = run(folder, 'out_dir', 'two', 'optim.max_epoch', '2', 'devices', '2')
+    module = ('-m', 'double_main')  # torchrun must start it as a module again
+    two = run(folder, 'out_dir', 'two', 'optim.max_epoch', '2', 'devices', '2', program=module)
     assert two.returncode == 0, two.stderr
     run_dir = folder / 'two' / NAME / '0'
     record = json.loads((run_dir / 'run.json').read_text())
