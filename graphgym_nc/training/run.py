@@ -27,8 +27,8 @@ from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import check
 from graphgym_nc.training.evaluate import evaluate
 from graphgym_nc.training.folders import alone_in, plan, refuse_other_data
-from graphgym_nc.training.logger import RunError, logging_to
 from graphgym_nc.training.processes import process_number, together
+from graphgym_nc.training.statistics import RunError, logging_to
 from graphgym_nc.training.train import create_model
 from graphgym_nc.utils.distributed import first_only, is_first
 from graphgym_nc.utils.memory import keep_freed_memory
