@@ -13,7 +13,7 @@ from torch_geometric.graphgym.logger import infer_task
 
 from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.results.aggregate import best_epoch
-from graphgym_nc.training.logger import SplitLogger
+from graphgym_nc.training.statistics import SplitLogger
 from graphgym_nc.utils.split_names import SPLITS
 
 

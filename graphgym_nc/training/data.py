@@ -77,7 +77,9 @@ class DataModule(pl.LightningDataModule):
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
         self._parts = split_dataset(self.dataset)
-        _set_dimensions(self._parts[0][0])
+        example = self._parts[0][0]
+        _check_encoders(example)
+        _set_dimensions(example)
         cfg.share.num_splits = len(self._parts)
         store = find_triangles_once(self.dataset)
         self.loaders = [
@@ -198,6 +200,22 @@ def add_transforms(dataset: InMemoryDataset) -> None:
                 f'used from Python: {error}'
             ) from error
     dataset.transform = T.Compose(transforms) if transforms else None
+
+
+def _check_encoders(data: Data) -> None:
+    """Makes sure that there is what GraphGym's encoders encode."""
+    options = cfg.dataset
+    name = options.node_encoder_name
+    whole = data.x is not None and not data.x.is_floating_point()
+    if options.node_encoder and name in ('Atom', 'Integer') and not whole:
+        raise ConfigError(
+            f"'dataset.node_encoder_name: {name}' encodes integers, and the nodes of "
+            f"'{options.name}' have none"
+        )
+    if options.edge_encoder and data.get('edge_attr') is None:
+        raise ConfigError(
+            f"'dataset.edge_encoder' is True, but '{options.name}' has no edge features"
+        )
 
 
 def _set_dimensions(data: Data) -> None:

@@ -8,6 +8,7 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
+from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.train import Module, device
 from graphgym_nc.triangles.incidence import TriangleIncidence
@@ -19,6 +20,7 @@ def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
     Returns:
         What there is to know about the run, by name.
     """
+    metric, minimise = best_metric(cfg)
     model = model.to(device()).train()
     batch = next(iter(datamodule.train_dataloader())).to(model.device)
     incidence = TriangleIncidence.from_data(batch)
@@ -35,6 +37,7 @@ def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
     state = 4 * sum(p.numel() * p.element_size() for p in model.parameters())
     return {
         **report,
+        'metric': f'{metric}, {"less" if minimise else "more"} is better',
         'prediction': ' x '.join(map(str, saved.pop('shape'))),
         'loss': f'{loss:.4f}',
         'memory': f'{_megabytes(state)} MB for parameters, gradients and Adam, '

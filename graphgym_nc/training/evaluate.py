@@ -10,7 +10,7 @@ from torch_geometric.graphgym.logger import infer_task
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.results.aggregate import Stats
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.logger import Metrics
+from graphgym_nc.training.statistics import Metrics
 from graphgym_nc.training.train import Module, create_model, device
 from graphgym_nc.utils.split_names import SPLITS
 

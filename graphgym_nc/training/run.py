@@ -29,8 +29,8 @@ from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import check
 from graphgym_nc.training.evaluate import evaluate
 from graphgym_nc.training.folders import chosen, make_room, refuse_other_data, resolved
-from graphgym_nc.training.logger import RunError, logging_to
 from graphgym_nc.training.processes import process_number, together
+from graphgym_nc.training.statistics import RunError, logging_to
 from graphgym_nc.training.train import create_model
 from graphgym_nc.utils.cores import available_cpus
 from graphgym_nc.utils.distributed import first_only, is_first

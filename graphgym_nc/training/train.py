@@ -87,13 +87,17 @@ def create_model() -> Module:
     """Creates the model that :obj:`cfg` describes, for the data set that has
     been loaded.
     """
-    if cfg.gnn.stage_type == 'skipsum' and cfg.gnn.layers_pre_mp == 0:
-        width = cfg.gnn.dim_inner if cfg.dataset.node_encoder else cfg.share.dim_in
-        if width != cfg.gnn.dim_inner:
+    width = cfg.gnn.dim_inner if cfg.dataset.node_encoder else cfg.share.dim_in
+    if cfg.gnn.layers_pre_mp == 0 and width != cfg.gnn.dim_inner:
+        reason = None
+        if cfg.gnn.stage_type == 'skipsum':
+            reason = "'gnn.stage_type: skipsum' adds the input of a layer to its output"
+        elif cfg.gnn.layers_mp == 0:
+            reason = "'gnn.layers_mp: 0' gives the head what the data have"
+        if reason is not None:
             raise ConfigError(
-                f"'gnn.stage_type: skipsum' adds the input of a layer to its output, but the data "
-                f"have {width} features and 'gnn.dim_inner' is {cfg.gnn.dim_inner}; set "
-                f"'gnn.layers_pre_mp: 1', or 'gnn.dim_inner: {width}'"
+                f"{reason}, but the data have {width} features and 'gnn.dim_inner' is "
+                f"{cfg.gnn.dim_inner}; set 'gnn.layers_pre_mp: 1', or 'gnn.dim_inner: {width}'"
             )
     dim_out = cfg.share.dim_out
     # GraphGym's rule for two classes; the weighted loss needs a score for each.

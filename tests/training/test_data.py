@@ -170,6 +170,14 @@ def test_transforms(cfg, serve):
         DataModule()
 
 
+@pytest.mark.parametrize('key', ['node_encoder', 'edge_encoder'])
+def test_encoders_without_what_they_encode(cfg, serve, key):
+    serve(labelled(20))
+    cfg.dataset.task, cfg.dataset[key] = 'graph', True
+    with pytest.raises(ConfigError, match=f"'dataset.{key}.* 'Cora'.* ha"):
+        DataModule()
+
+
 def test_to_undirected(cfg, serve):
     edge_index = torch.tensor([[0, 1], [1, 2]])
     data_list = [Data(x=torch.ones(3, 1), edge_index=edge_index, y=torch.tensor([0]))] * 10

@@ -6,6 +6,7 @@ from torch_geometric.data import Batch, Data
 
 from graphgym_nc import find_triangles
 from graphgym_nc.datasets import GeneratedSBM, TriangleCounting
+from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import _forward_backward, check
 from graphgym_nc.training.train import create_model
@@ -23,12 +24,16 @@ def test_check_reports_the_first_batch(cfg):
     assert report['batches per epoch'] == '1 / 1 / 2'
     assert report['first batch'].startswith('12 graphs, ')
     assert report['prediction'] == '12 x 1'
+    assert report['metric'] == 'mae, less is better'
     # All 12 training graphs are in the batch: their triangles can be counted one by one.
     graphs = list(datamodule.dataset[datamodule.dataset.split_idxs[0]])
     triangles = sum(find_triangles(g.edge_index, g.num_nodes).size(1) for g in graphs)
     nodes = sum(g.num_nodes for g in graphs)
     assert report['triangles'].startswith(f'{triangles}, on ')
     assert f'({3 * triangles / nodes:.1f} messages per node)' in report['triangles']
+    cfg.metric_best = 'accuracy'
+    with pytest.raises(ConfigError, match="'metric_best' is 'accuracy'"):
+        check(create_model(), datamodule)
 
 
 def test_memory_of_the_backward_pass(cfg):

@@ -58,8 +58,9 @@ def test_edge_encoder_normalises_edges(cfg):
     torch.testing.assert_close(out.edge_attr.mean(dim=0), torch.zeros(8), atol=1e-5, rtol=0)
 
 
-def test_skipsum_of_unequal_widths(cfg):
-    cfg.gnn.update(stage_type='skipsum', dim_inner=8)
+@pytest.mark.parametrize('options', [{'stage_type': 'skipsum'}, {'layers_mp': 0}])
+def test_unequal_widths(cfg, options):
+    cfg.gnn.update(dim_inner=8, **options)
     cfg.share.dim_in = 5
     assert_cfg(cfg)
     with pytest.raises(ConfigError, match=r"5 features .* set 'gnn.layers_pre_mp: 1'"):

@@ -1,4 +1,4 @@
-"""Statistics of every epoch and split, and the progress of a run."""
+"""The log of a run, and the statistics of every epoch and split."""
 
 import json
 import logging

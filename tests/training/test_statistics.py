@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphgym_nc.training.logger import SplitLogger, logging_to
+from graphgym_nc.training.statistics import SplitLogger, logging_to
 
 
 def outputs(true, pred, loss):
