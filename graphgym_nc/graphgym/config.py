@@ -54,9 +54,7 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     # is one), or 'auto', which is the same if numba can be used
     cfg.nc.kernel = 'auto'
 
-    # How much memory the triangles of a data set may take (in MB) to be found
-    # but once, before the first epoch; else they are found for every batch. 0 for
-    # never
+    # No effect. Configurations and checkpoints of before may name it
     cfg.nc.triangle_store_mb = 64
 
     # ----------------------------------------------------------------------- #

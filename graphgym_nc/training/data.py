@@ -17,7 +17,7 @@ from graphgym_nc.datasets.ogb_files import ogb_files_allowed
 from graphgym_nc.datasets.prepared import prepared_once
 from graphgym_nc.datasets.splits import ratio_split, stratified_fold
 from graphgym_nc.graphgym.validation import ConfigError, check_choice
-from graphgym_nc.training.loader import create_loader, find_triangles_once
+from graphgym_nc.training.loader import create_loader
 from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 from graphgym_nc.utils.split_names import SPLITS
 
@@ -67,9 +67,8 @@ class DataModule(pl.LightningDataModule):
         self._parts = split_dataset(self.dataset)
         _set_dimensions(self._parts[0][0])
         cfg.share.num_splits = len(self._parts)
-        store = find_triangles_once(self.dataset)
         self.loaders = [
-            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
+            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0)
             for i, part in enumerate(self._parts)
         ]
 

@@ -7,7 +7,6 @@ from torch_geometric.utils import to_undirected
 
 from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
-from graphgym_nc.triangles.store import TriangleStore
 from graphgym_nc.triangles.twin_pairs import TwinPairs
 from tests.incidences import dense
 from tests.nn.test_nc_conv import paper_mlp, state
@@ -99,19 +98,6 @@ def test_only_of_twins_that_are_alike():
 def test_not_where_twins_do_not_pay():
     edge_index = dense_graph(9)
     assert TwinPairs.of(TriangleIncidence.build(edge_index, 9), torch.zeros(9, 1)) is None
-
-
-def test_of_a_batch_from_a_store():
-    edge_index = cliques(9, 7)
-    columns, nodes = torch.tensor([0, 1, 2]) * edge_index.size(1), torch.tensor([0, 16, 32])
-    store = TriangleStore.build(edge_index.repeat(1, 2), columns, nodes, 1 << 20)
-    batch = torch.cat([edge_index, edge_index + 16, edge_index + 32], dim=1)
-    x = torch.ones(48, 1)
-    pairs = TwinPairs.of(store.batch([1, 0, 1], batch, 48), x)
-    expected = TwinPairs.of(TriangleIncidence.build(batch, 48), x)
-    rows = torch.randn(pairs.num_edges, 3, dtype=torch.double)
-    torch.testing.assert_close(pairs.sum_opposite(rows), expected.sum_opposite(rows))
-    assert pairs.weight.tolist() == expected.weight.tolist()
 
 
 def test_edges_with_features_are_refused():

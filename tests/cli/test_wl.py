@@ -4,7 +4,7 @@ import sys
 import networkx as nx
 import pytest
 
-from graphgym_nc.wl.__main__ import main
+from graphgym_nc.cli.wl import main
 
 
 @pytest.fixture
@@ -151,7 +151,8 @@ def test_unknown_algorithm(capsys):
 
 def test_a_reader_may_leave_early(write):
     path = write('graphs.g6', *[nx.path_graph(n) for n in range(3, 13)] * 300)
-    command = [sys.executable, '-m', 'graphgym_nc.wl', path]
+    run = 'import sys; from graphgym_nc.cli.wl import main; sys.exit(main())'
+    command = [sys.executable, '-c', run, path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b'3000 graphs, 10 classes under nc-1-wl\n'
         process.stdout.close()

@@ -1,4 +1,4 @@
-"""Command line: ``python -m graphgym_nc.wl FILE.g6``."""
+"""Command line: ``graphgym-nc wl FILE.g6``."""
 
 import argparse
 import os
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog='python -m graphgym_nc.wl',
+        prog='graphgym-nc wl',
         description='Tells graphs apart by colour refinement. Of a file of several graphs, '
         'prints the classes of graphs that are not told apart; of two graphs (two lines, or two '
         'files of one line each), whether they are told apart.',
@@ -142,7 +142,3 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f'{error.filename}: {error.strerror}'
     return str(error)
-
-
-if __name__ == '__main__':
-    sys.exit(main())
