@@ -84,18 +84,6 @@ def check_nc(cfg: CfgNode) -> None:
     _check(nc.counting_seed >= 0, 'nc.counting_seed', nc.counting_seed, 'an integer from 0')
 
 
-def select_kernel(cfg: CfgNode) -> None:
-    """Has :obj:`nc.kernel` decide what computes on the CPU.
-
-    Raises:
-        ConfigError: If that cannot be used.
-    """
-    try:
-        kernels.select(cfg.nc.kernel)
-    except ImportError as error:
-        raise ConfigError(f"'nc.kernel': {error}") from error
-
-
 def check_cfg(cfg: CfgNode) -> None:
     """Checks the keys of :obj:`cfg.nc`, and the names of all registered parts
     that a configuration refers to.

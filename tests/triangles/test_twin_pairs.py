@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -67,8 +68,9 @@ def test_two_layers_equal_naive_reference(dtype):
     assert pairs.num_edges < pairs.incidence.num_edges
     others = copy.deepcopy(convs)
     ours, naive = x.to(dtype), x
+    incidence = replace(pairs.incidence, pairs=pairs)
     for conv in convs.to(dtype):
-        ours = conv(ours, edge_index, pairs)
+        ours = conv(ours, edge_index, incidence)
     for conv in others:
         naive = naive_conv(conv, naive, edge_index)
     tolerance = {'rtol': 2e-3, 'atol': 2e-3} if dtype == torch.float32 else {}
@@ -100,10 +102,11 @@ def test_not_where_twins_do_not_pay():
     assert TwinPairs.of(TriangleIncidence.build(edge_index, 9), torch.zeros(9, 1)) is None
 
 
-def test_edges_with_features_are_refused():
-    edge_index = cliques(4)
-    conv = NCGNNEConv(paper_mlp(), paper_mlp())
-    with pytest.raises(ValueError, match='are not equal'):
-        conv(
-            torch.ones(4, 4), edge_index, torch.ones(12, 4), pairs_of(edge_index, torch.ones(4, 4))
-        )
+def test_edges_with_features_are_not_equal():
+    edge_index = cliques(5)
+    x, edge_attr = torch.ones(5, 4), torch.randn(20, 4)
+    incidence = TriangleIncidence.build(edge_index, 5)
+    conv = NCGNNEConv(paper_mlp(), paper_mlp()).eval()
+    alike = replace(incidence, pairs=pairs_of(edge_index, x))
+    expected = conv(x, edge_index, edge_attr, incidence)
+    torch.testing.assert_close(conv(x, edge_index, edge_attr, alike), expected)
