@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -60,7 +61,8 @@ def contestants(
     )
 
     def run(use_twins: bool) -> Tensor:
-        edges = (TwinPairs.of(incidence, x) if use_twins else None) or incidence
+        pairs = TwinPairs.of(incidence, x) if use_twins else None
+        edges = replace(incidence, pairs=pairs)
         layers.zero_grad()
         out = x
         for layer in layers:

@@ -82,9 +82,6 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('nc.kernel', one_of(*kernels.CHOICES),
             'What computes on the CPU: PyTorch, or compiled kernels where there are some. `auto` '
             'takes the kernels if numba can be used', 'auto'),
-        Key('nc.triangle_store_mb', integer(0),
-            'Memory for the triangles of a data set, in MB. If it is enough, they are found once, '
-            'before the first epoch, and else for every batch. 0 for never', 64),
     ),
     'PATTERN and CLUSTER': (
         Key('nc.sbm_source', one_of('auto', 'official', 'generated'),
@@ -248,8 +245,9 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('wandb.project', TEXT, 'Its project', 'graphgym-nc'),
         Key('wandb.mode', one_of('online', 'offline', 'disabled'), 'Its mode', 'online'),
     ),
-    'Without effect: GraphGym has these keys, but nothing reads them': tuple(
-        Key(name, ANY, '') for name in (
+    'Without effect: nothing reads these keys': (
+        Key('nc.triangle_store_mb', ANY, 'For configurations of older versions', 64),
+        *(Key(name, ANY, '') for name in (
             'benchmark', 'dataset.cache_load', 'dataset.cache_save', 'dataset.edge_message_ratio',
             'dataset.edge_negative_sampling_ratio', 'dataset.edge_train_mode', 'dataset.encoder',
             'dataset.encoder_bn', 'dataset.encoder_dim', 'dataset.encoder_name',
@@ -259,7 +257,7 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'gpu_mem', 'train.epoch_resume', 'train.node_per_graph', 'train.radius',
             'train.sample_node', 'train.skip_train_eval', 'val.node_per_graph', 'val.radius',
             'val.sample_node', 'view_emb',
-        )
+        )),
     ),
 }
 # fmt: on
@@ -267,7 +265,7 @@ GROUPS: dict[str, tuple[Key, ...]] = {
 #: All keys, by full name.
 KEYS = {key.name: key for group in GROUPS.values() for key in group}
 
-#: Keys of GraphGym that neither it nor this package reads.
+#: Keys that neither GraphGym nor this package reads.
 IGNORED = [key.name for key in KEYS.values() if key.rule is ANY]
 
 

@@ -1,16 +1,16 @@
 """The layers, as GraphGym knows them."""
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.graphgym import register
+from torch_geometric.graphgym import init, register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.layer import LayerConfig
 from torch_geometric.nn import GINConv, GINEConv
@@ -18,9 +18,9 @@ from torch_geometric.utils import is_sparse
 from typing_extensions import Self
 
 from graphgym_nc import kernels
-from graphgym_nc.graphgym.init import init_weights, torch_weights
+from graphgym_nc.graphgym.init import init_weights
 from graphgym_nc.graphgym.register import register_once
-from graphgym_nc.graphgym.validation import ConfigError, check_nc, select_kernel
+from graphgym_nc.graphgym.validation import ConfigError, check_nc
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
 from graphgym_nc.nn._stages import is_plain, only_sums
 from graphgym_nc.triangles.build import neighbours_by_kernels
@@ -30,36 +30,53 @@ from graphgym_nc.triangles.simple_graph import check_edge_index, plain
 from graphgym_nc.triangles.twin_pairs import TwinPairs
 
 
-class _NCLayer(torch.nn.Module):
-    """A layer of NC-GNN, with :obj:`nc.communicate_scale`."""
+class _Layer(torch.nn.Module):
+    """A layer that computes as :obj:`nc.kernel` says, a batch in and a batch out."""
 
-    model: NCGNNConv
+    def __init__(self) -> None:
+        super().__init__()
+        check_nc(cfg)
+        self.kernel = cfg.nc.kernel
+        with self._kernels():  # or tell now that this cannot be
+            pass
+
+    def forward(self, batch: Data) -> Data:
+        with self._kernels():
+            batch.x = self.update(batch)
+        return batch
+
+    def update(self, batch: Data) -> Tensor:
+        """The new features of all nodes."""
+        raise NotImplementedError
 
     def apply(self, fn: Callable[[torch.nn.Module], None]) -> Self:
-        super().apply(fn)
-        if fn in (init_weights, torch_weights):  # once all has been built
-            scaled = (torch.nn.BatchNorm1d, torch.nn.Linear)
-            layers = [m for m in self.model.nn_communicate.modules() if isinstance(m, scaled)]
-            layers[-1].weight.data.mul_(cfg.nc.communicate_scale)
-        return self
+        # What GraphGym's networks call as their last step knows none of our layers.
+        return super().apply(init_weights if fn is init.init_weights else fn)
+
+    def _kernels(self) -> AbstractContextManager[None]:
+        if self.kernel == 'auto':
+            return nullcontext()
+        try:
+            return kernels.use(self.kernel)
+        except ImportError as error:
+            raise ConfigError(f"'nc.kernel': {error}") from error
 
 
 @register_once(register.layer_dict, 'ncgnnconv')
-class NCGNNConvLayer(_NCLayer):
+class NCGNNConvLayer(_Layer):
     """A layer of NC-GNN: see :class:`graphgym_nc.nn.NCGNNConv`."""
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
         self.model = NCGNNConv(**_nc_arguments(layer_config))
 
-    def forward(self, batch: Data) -> Data:
-        edges = batch.get('twin_pairs') or incidence_of(batch)
-        batch.x = self.model(batch.x, batch.edge_index, edges)
-        return batch
+    def update(self, batch: Data) -> Tensor:
+        incidence = incidence_of(batch, self)  # which may replace the edges
+        return self.model(batch.x, batch.edge_index, incidence)
 
 
 @register_once(register.layer_dict, 'ncgnneconv')
-class NCGNNEConvLayer(_NCLayer):
+class NCGNNEConvLayer(_Layer):
     """A layer of NC-GNN with edge features: see
     :class:`graphgym_nc.nn.NCGNNEConv`.
     """
@@ -70,14 +87,13 @@ class NCGNNEConvLayer(_NCLayer):
         edge_dim = _projected(self.edge_dim, layer_config)
         self.model = NCGNNEConv(**_nc_arguments(layer_config), edge_dim=edge_dim)
 
-    def forward(self, batch: Data) -> Data:
-        edge_attr = _edge_attr(batch, self.edge_dim)
-        batch.x = self.model(batch.x, batch.edge_index, edge_attr, incidence_of(batch))
-        return batch
+    def update(self, batch: Data) -> Tensor:
+        edge_attr, incidence = _edge_attr(batch, self.edge_dim), incidence_of(batch, self)
+        return self.model(batch.x, batch.edge_index, edge_attr, incidence)
 
 
 @register_once(register.layer_dict, 'nc_ginconv')
-class GINBaselineLayer(torch.nn.Module):
+class GINBaselineLayer(_Layer):
     """GIN as the baseline of :obj:`ncgnnconv`: the same MLP1, epsilon and (with
     kernels, see :obj:`nc.kernel`) sum over neighbours, without that over the edges
     among them.
@@ -85,21 +101,18 @@ class GINBaselineLayer(torch.nn.Module):
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
-        select_kernel(cfg)
         self.model = GINConv(**_gin_arguments(layer_config))
 
-    def forward(self, batch: Data) -> Data:
+    def update(self, batch: Data) -> Tensor:
         unseen = only_sums(self.model, GINConv) and is_plain(self.model)
         neighbours = neighbours_of(batch) if unseen else None
         if neighbours is None:
-            batch.x = self.model(batch.x, batch.edge_index)
-        else:
-            batch.x = self.model.nn(neighbours.sum_with_self(batch.x, self.model.eps))
-        return batch
+            return self.model(batch.x, batch.edge_index)
+        return self.model.nn(neighbours.sum_with_self(batch.x, self.model.eps))
 
 
 @register_once(register.layer_dict, 'nc_gineconv')
-class GINEBaselineLayer(torch.nn.Module):
+class GINEBaselineLayer(_Layer):
     """GINE as the baseline of :obj:`ncgnneconv`."""
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
@@ -108,9 +121,8 @@ class GINEBaselineLayer(torch.nn.Module):
         edge_dim = _projected(self.edge_dim, layer_config)
         self.model = GINEConv(**_gin_arguments(layer_config), edge_dim=edge_dim)
 
-    def forward(self, batch: Data) -> Data:
-        batch.x = self.model(batch.x, batch.edge_index, _edge_attr(batch, self.edge_dim))
-        return batch
+    def update(self, batch: Data) -> Tensor:
+        return self.model(batch.x, batch.edge_index, _edge_attr(batch, self.edge_dim))
 
 
 @contextmanager
@@ -119,51 +131,68 @@ def twins_alike(batch: Data) -> Iterator[None]:
     the same, on the CPU. For networks that treat all nodes alike, and do not draw anything
     at random for each.
     """
-    if not batch.x.requires_grad and kernels.enabled(batch.x, plain(batch.edge_index)):
-        batch.twin_pairs = TwinPairs.of(incidence_of(batch), batch.x)
+    if batch.x.requires_grad or not kernels.enabled(batch.x, plain(batch.edge_index)):
+        yield
+        return
+    incidence = incidence_of(batch)
+    batch.triangle_incidence = replace(incidence, pairs=TwinPairs.of(incidence, batch.x))
     try:
         yield
     finally:
-        batch.pop('twin_pairs', None)
+        batch.triangle_incidence = incidence
 
 
-_last = threading.local()
+#: All that is kept from one batch to the next: the triangles of the last batch of a single
+#: graph, by the layer that asked for them first. GraphGym collates such a graph anew in every
+#: epoch. They are gone with the layer.
+_of_single_graph: WeakKeyDictionary[torch.nn.Module, TriangleIncidence] = WeakKeyDictionary()
 
 
-def incidence_of(batch: Data) -> TriangleIncidence:
-    """The triangles of a batch, found by the first layer that asks.
-
-    They are kept until another graph comes, so that all layers share them;
-    and so do all epochs on a single graph, which GraphGym's loader collates
-    anew every time.
+def incidence_of(batch: Data, layer: torch.nn.Module | None = None) -> TriangleIncidence:
+    """The triangles of a batch: those that came with it, or are found by the first layer
+    that asks. They stay with the batch, for all layers after it.
     """
-    last: TriangleIncidence | None = getattr(_last, 'incidence', None)
-    edge_index = batch.edge_index
-    if last is None or last.num_nodes != batch.num_nodes or not last.belongs_to(edge_index):
-        _last.incidence = _attached(batch) or TriangleIncidence.from_data(batch)
-    elif not last.is_of(edge_index) and not edge_index.is_inference():
-        # So that no other layer needs to compare them.
-        _last.incidence = replace(last, edge_index=edge_index)
-    return _last.incidence
+    _note_changes(batch)
+    incidence = _if_of(batch, batch.get('triangle_incidence'))
+    if incidence is not None:
+        return incidence
+    keeper = layer if getattr(batch, 'num_graphs', 1) == 1 else None
+    if keeper is not None:
+        incidence = _if_of(batch, _of_single_graph.get(keeper))
+    if incidence is None:
+        incidence = TriangleIncidence.from_data(batch)
+    if keeper is not None:
+        _of_single_graph[keeper] = incidence
+    batch.triangle_incidence = incidence
+    return incidence
+
+
+def _if_of(batch: Data, incidence: Any) -> TriangleIncidence | None:
+    """An incidence, if it is one, and that of a batch."""
+    belongs = (
+        isinstance(incidence, TriangleIncidence)
+        and incidence.num_nodes == batch.num_nodes
+        and incidence.belongs_to(batch.edge_index)
+    )
+    return incidence if belongs else None
 
 
 def neighbours_of(batch: Data) -> CSR | None:
-    """The sum over the neighbours of every node, built by the first layer that asks and
-    kept until another graph comes; :obj:`None` where there are no kernels for that.
+    """The sum over the neighbours of every node, built by the first layer that asks, and
+    attached to the batch; :obj:`None` where there are no kernels for that.
     """
     if is_sparse(batch.edge_index):
         return None
+    _note_changes(batch)
     edge_index, num_nodes = plain(batch.edge_index), batch.num_nodes
     if not kernels.enabled(edge_index, batch.x):
         return None
-    unknown = edge_index.is_inference()  # whether it has changed
-    kept: _Neighbours | None = getattr(_last, 'neighbours', None)
-    if unknown or kept is None or not kept.are_of(edge_index, num_nodes):
+    kept = batch.get('neighbour_sum')
+    if not isinstance(kept, _Neighbours) or not kept.are_of(edge_index, num_nodes):
         check_edge_index(edge_index, num_nodes)
         with torch.inference_mode(False):  # it may serve in training yet
             matrix = neighbours_by_kernels(edge_index, num_nodes)
-        kept = _Neighbours(matrix, edge_index, 0 if unknown else edge_index._version)
-        _last.neighbours = kept
+        batch.neighbour_sum = kept = _Neighbours(matrix, edge_index, edge_index._version)
     return kept.matrix
 
 
@@ -183,29 +212,27 @@ class _Neighbours(NamedTuple):
         )
 
 
-def _attached(batch: Data) -> TriangleIncidence | None:
-    """What the loader has found, if it still belongs to the batch."""
-    incidence = batch.get('triangle_incidence')
-    if incidence is None or incidence.num_nodes != batch.num_nodes:
-        return None
-    if not incidence.belongs_to(batch.edge_index):
-        return None
-    return replace(incidence, edge_index=batch.edge_index)
+def _note_changes(batch: Data) -> None:
+    """Gives a batch of inference mode edges that note changes, as others do. So whoever has
+    looked at them once can tell that they are the same.
+    """
+    if batch.edge_index is not None and batch.edge_index.is_inference():
+        with torch.inference_mode(False):
+            batch.edge_index = batch.edge_index.clone()
 
 
 def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    check_nc(cfg)
     nn = _mlp(layer_config, layer_config.dim_out)
     return {'nn': nn, 'eps': cfg.nc.eps, 'train_eps': cfg.nc.train_eps}
 
 
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    select_kernel(cfg)
     nn_communicate = _mlp(layer_config, layer_config.dim_in)
     return {
         **_gin_arguments(layer_config),
         'nn_communicate': nn_communicate,
         'communicate_aggr': cfg.nc.communicate_aggr,
+        'communicate_scale': cfg.nc.communicate_scale,
     }
 
 

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
-from torch_geometric.graphgym.init import init_weights
 from torch_geometric.graphgym.models.gnn import FeatureEncoder, GNNPreMP
 from torch_geometric.graphgym.models.layer import MLP, GeneralLayer, new_layer_config
 
+from graphgym_nc.graphgym.init import init_weights
 from graphgym_nc.graphgym.layer import twins_alike
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.nn import NCGNNConv

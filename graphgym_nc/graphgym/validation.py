@@ -10,7 +10,6 @@ from typing import Any
 from torch_geometric.graphgym.logger import infer_task
 from yacs.config import CfgNode
 
-from graphgym_nc import kernels
 from graphgym_nc.graphgym.keys import IGNORED, KEYS, defaults, leaves
 from graphgym_nc.graphgym.scheduler import PLATEAU
 from graphgym_nc.results.aggregate import less_is_better
@@ -76,18 +75,6 @@ def check_nc(cfg: CfgNode) -> None:
     if cfg.nc.sbm_source == 'official' and cfg.nc.sbm_graphs:
         sizes = cfg.nc.sbm_graphs
         raise ConfigError(f"'nc.sbm_graphs' is {sizes}, but must be [] with 'official' graphs")
-
-
-def select_kernel(cfg: CfgNode) -> None:
-    """Has :obj:`nc.kernel` decide what computes on the CPU.
-
-    Raises:
-        ConfigError: If that cannot be used.
-    """
-    try:
-        kernels.select(cfg.nc.kernel)
-    except ImportError as error:
-        raise ConfigError(f"'nc.kernel': {error}") from error
 
 
 def check_cfg(cfg: CfgNode) -> None:

@@ -7,6 +7,7 @@ faster, and differ by no more than rounding.
 
 import importlib
 import logging
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,29 +15,22 @@ from functools import cache
 
 import torch
 
-from graphgym_nc.utils.autograd import is_transformed
-
-#: What :meth:`use` knows.
+#: What :meth:`use` can be given.
 CHOICES = ('auto', 'numba', 'torch')
 
 _WITH_DATA = (torch.Tensor, torch.nn.Parameter)
 
-_choice = 'auto'
+
+class _Choice(threading.local):
+    name = 'auto'
+
+
+_choice = _Choice()
 
 
 @contextmanager
 def use(choice: str) -> Iterator[None]:
-    """Within this context, kernels are used as :meth:`select` says."""
-    before = _choice
-    select(choice)
-    try:
-        yield
-    finally:
-        select(before)
-
-
-def select(choice: str) -> None:
-    """Chooses what computes on the CPU.
+    """Within this context, and in this thread, chooses what computes on the CPU.
 
     Args:
         choice: :obj:`"torch"` for torch alone; :obj:`"numba"` for kernels
@@ -47,23 +41,49 @@ def select(choice: str) -> None:
         ValueError: If there is no such choice.
         ImportError: If numba is asked for, and cannot be used.
     """
-    global _choice  # noqa: PLW0603
     if choice not in CHOICES:
         raise ValueError(f"'kernel' is {choice!r}, but must be one of {', '.join(CHOICES)}")
     if choice == 'numba' and (problem := _problem()) is not None:
         raise ImportError(f"'kernel' is 'numba', but numba cannot be used: {problem}")
-    _choice = choice
+    before, _choice.name = _choice.name, choice
+    try:
+        yield
+    finally:
+        _choice.name = before
 
 
 def enabled(*tensors: torch.Tensor) -> bool:
     """Whether kernels are to be used, and can read some tensors. If all operations are being
-    looked at or replaced, by a compiler or a mode such as FakeTensorMode, they are torch's.
+    looked at or replaced, by a compiler, a transform of :obj:`torch.func` or a mode such as
+    FakeTensorMode, they are torch's.
     """
-    if _choice == 'torch' or torch.compiler.is_compiling() or is_transformed():
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return False
-    if torch._C._len_torch_dispatch_stack() > 0:
+    if _choice.name == 'torch' or torch._C._len_torch_dispatch_stack() > 0:
         return False
     return all(map(can_read, tensors)) and _available()
+
+
+def on_all_threads() -> bool:
+    """Whether kernels over rows are to be used: they run on as many threads as torch does,
+    or have been asked for.
+    """
+    from graphgym_nc.kernels import openmp
+
+    if openmp.shares_threads() or torch.get_num_threads() == 1 or _choice.name == 'numba':
+        return True
+    _say_that_torch_computes()
+    return False
+
+
+@cache
+def _say_that_torch_computes() -> None:
+    warnings.warn(
+        "torch's OpenMP runtime is no libgomp that kernels could run on: they would have one "
+        "thread, so torch computes the layers on all of its own; 'nc.kernel: numba' has kernels "
+        "compute them nevertheless, and with 'nc.kernel: torch', this is not said",
+        stacklevel=2,
+    )
 
 
 def can_read(tensor: torch.Tensor) -> bool:

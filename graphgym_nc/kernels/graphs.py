@@ -189,17 +189,3 @@ def group(key: Array, value: Array, rowptr: Array, grouped: Array) -> None:
         k = np.uint64(key[i])
         grouped[np.uint64(cursor[k])] = value[i]
         cursor[k] += 1
-
-
-@compiled
-def copy_shifted(
-    source: Array, begin: Array, end: Array, shift: Array, border: int, beyond: Array, out: Array
-) -> None:
-    """Copies ranges one after the other, and adds :obj:`shift` to the values in
-    each, or :obj:`beyond` to those from :obj:`border` on.
-    """
-    at = 0
-    for k in range(begin.size):
-        for i in range(begin[k], end[k]):
-            out[at] = source[i] + (shift[k] if source[i] < border else beyond[k])
-            at += 1

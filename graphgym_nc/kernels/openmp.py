@@ -44,11 +44,12 @@ def _load_runtime() -> Any:
 
 
 _runtime = _load_runtime()
+_forked = False
 
 
 def _do_without_runtime() -> None:
-    global _runtime  # noqa: PLW0603
-    _runtime = None
+    global _runtime, _forked
+    _runtime, _forked = None, True
 
 
 if hasattr(os, 'register_at_fork'):
@@ -70,18 +71,20 @@ def _nothing() -> None:
     pass
 
 
-for _name, _alone in (
-    ('omp_get_thread_num', _zero),
-    ('omp_get_num_threads', _one),
-    ('GOMP_barrier', _nothing),
-):
-    _function = _alone if _runtime is None else getattr(_runtime, _name)
-    llvmlite.binding.add_symbol(_name, ctypes.cast(_function, ctypes.c_void_p).value)
+def _external(name: str, alone: Any, result: Any) -> Any:
+    """A function of the runtime, or what stands in for it where one thread does all, as
+    kernels can call it: by a name of ours, since names hold for all of numba's code.
+    """
+    function = alone if _runtime is None else getattr(_runtime, name)
+    symbol = f'graphgym_nc_{name}'
+    llvmlite.binding.add_symbol(symbol, ctypes.cast(function, ctypes.c_void_p).value)
+    return types.ExternalFunction(symbol, result())
 
-thread_number = types.ExternalFunction('omp_get_thread_num', types.int32())
-thread_count = types.ExternalFunction('omp_get_num_threads', types.int32())
+
+thread_number = _external('omp_get_thread_num', _zero, types.int32)
+thread_count = _external('omp_get_num_threads', _one, types.int32)
 #: Waits until all threads of a kernel are here.
-barrier = types.ExternalFunction('GOMP_barrier', types.void())
+barrier = _external('GOMP_barrier', _nothing, types.void)
 
 
 def fingerprint(sources: Iterable[Path]) -> str:
@@ -169,6 +172,13 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
         _runtime.GOMP_parallel(body.address, address, threads, 0)
     else:
         _BODY(body.address)(address)
+
+
+def shares_threads() -> bool:
+    """Whether kernels run on torch's threads. In a forked process, torch itself had better
+    not use any.
+    """
+    return _runtime is not None or _forked
 
 
 def threads_for(work: int, least: int = 1 << 14) -> int:

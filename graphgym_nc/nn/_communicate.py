@@ -15,8 +15,6 @@ from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount, apply_batch
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges, MergedEdges
-from graphgym_nc.triangles.twin_pairs import TwinPairs
-from graphgym_nc.utils.autograd import call
 from graphgym_nc.utils.distributed import world_size
 
 #: What can be made of the edges among a node's neighbours.
@@ -71,7 +69,7 @@ def communicate(
     if stages is not None and weight_after is not None:
         stages.append(Stage.product(weight_after))
     if stages is not None and incidence.num_edges == 0:
-        return cast(Tensor, call(_NoMessages, x, stages[-1].width, *nn.parameters()))
+        return cast(Tensor, _NoMessages.apply(x, stages[-1].width, *nn.parameters()))
     if stages is not None and all_fit(stages, x.size(1)):
         from graphgym_nc.nn._fused import communicate_fused
 
@@ -115,11 +113,11 @@ def communicate(
     return _divided(out, incidence, aggr).to(x.dtype)
 
 
-def merge_equal(nn: torch.nn.Module, x: Tensor, edges: TriangleIncidence | TwinPairs) -> Edges:
+def merge_equal(nn: torch.nn.Module, x: Tensor, incidence: TriangleIncidence) -> Edges:
     """Edges that are the same to a network, as one, if it is known that they are: it
     consists of layers that treat every row alike, and BatchNorm.
     """
-    incidence = edges.incidence if isinstance(edges, TwinPairs) else edges
+    edges = incidence.pairs or incidence
     if edges is incidence and not MergedEdges.may_pay(edges, x):
         return edges
     _check_shapes(x, edges, None)  # before any row is read
@@ -183,6 +181,7 @@ def _kernels_serve(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> boo
         and all(tensor.dtype == torch.float32 for tensor in features)
         and incidence.endpoints.col.dtype == incidence.weight.dtype == torch.int32
         and not torch.is_autocast_enabled('cpu')
+        and kernels.on_all_threads()
     )
 
 

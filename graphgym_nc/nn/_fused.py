@@ -22,13 +22,13 @@ from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn._stages import Stage
 from graphgym_nc.nn._weighted_batch_norm import (
     RowCount,
+    aliases,
     next_momentum,
     no_autocast,
     tracks,
     weighted_batch_norm,
 )
 from graphgym_nc.triangles.merged_edges import Edges
-from graphgym_nc.utils.autograd import aliases, call
 
 _PADDED_TO = 8
 _ROWS_AT_ONCE = 1 << 12  # whose product stays in the cache
@@ -65,7 +65,7 @@ def communicate_fused(
     )
     steps = [_Step.begin(stage, count) for stage in before_sum]
     network = _Network(incidence, lift, steps, recorded)
-    z = cast(Tensor, call(_Communicate, z, network, *parameters))
+    z = cast(Tensor, _Communicate.apply(z, network, *parameters))
     width = network.steps[-1].width
     z = z if z.size(1) == width else z[:, :width]
     if not pull_out:

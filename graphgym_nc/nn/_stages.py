@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 import torch
 import torch_geometric.nn
 from torch import Tensor
+from torch.nn.modules.module import _has_any_global_hook
 from torch_geometric.nn.aggr import SumAggregation
 from torch_geometric.nn.conv import MessagePassing
 
@@ -134,11 +135,12 @@ def is_plain_linear(layer: torch.nn.Module) -> bool:
 
 def is_plain(module: torch.nn.Module) -> bool:
     """Whether a module does what its class says. Hooks (spectral norm, lazy
-    initialisation) and a :obj:`forward` of its own may do anything: such a
+    initialisation, those of all modules) and a :obj:`forward` of its own may do anything: such a
     module is called as it is.
     """
     return 'forward' not in vars(module) and not (
-        module._forward_hooks
+        _has_any_global_hook()
+        or module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks
         or module._backward_pre_hooks

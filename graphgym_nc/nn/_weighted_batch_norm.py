@@ -1,6 +1,6 @@
 """BatchNorm over rows that stand for several equal rows each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from typing import Any, NamedTuple
@@ -10,8 +10,6 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function_unary
-
-from graphgym_nc.utils.autograd import aliases, call
 
 _ROWS_AT_ONCE = 1 << 13
 
@@ -66,7 +64,7 @@ def weighted_batch_norm(  # noqa: PLR0913
         x = x.float() if dtype in (torch.float16, torch.bfloat16) else x
         share = count.weight.to(x.dtype) / count.total
         gamma, beta = (t if t is None else t.to(x.dtype) for t in (weight, bias))
-        out, mean, var = call(_Normalize, x, gamma, beta, share, eps)
+        out, mean, var = _Normalize.apply(x, gamma, beta, share, eps)
         track(running_mean, running_var, mean, var, count.total, momentum)
     return out.to(dtype)
 
@@ -233,6 +231,13 @@ def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
     for i, gradient in zip(wanted, found, strict=True):
         gradients[i] = gradient
     return gradients
+
+
+def aliases(tensors: Iterable[Any]) -> list[Any]:
+    """Views to differentiate by: of what a function has saved, one may depend on another
+    or be the same, and each is to have only its own share of the gradient.
+    """
+    return [tensor if tensor is None else tensor.view_as(tensor) for tensor in tensors]
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

@@ -2,6 +2,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch_geometric.nn.conv import MessagePassing
 from torch_geometric.nn.dense.linear import Linear
 from torch_geometric.nn.inits import reset
@@ -12,7 +13,6 @@ from graphgym_nc.nn._communicate import COMMUNICATE_AGGR, check_width, communica
 from graphgym_nc.nn._stages import is_plain, is_plain_linear, only_sums
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges
-from graphgym_nc.triangles.twin_pairs import TwinPairs
 
 
 class NCGNNConv(MessagePassing):
@@ -53,6 +53,10 @@ class NCGNNConv(MessagePassing):
             among neighbours, as in the paper, or :obj:`"mean"`, for graphs with so
             many of them that the sums of few nodes outweigh all else. A mean does not
             tell how many there are. (default: :obj:`"add"`)
+        communicate_scale (float, optional): What to multiply the initial weight of the
+            last Linear or BatchNorm layer of :obj:`nn_communicate` by. Below 1, the last
+            sum, with its many terms, does not drown all else at first.
+            (default: :obj:`1.`)
         **kwargs (optional): Additional arguments of
             :class:`torch_geometric.nn.conv.MessagePassing`.
 
@@ -71,6 +75,7 @@ class NCGNNConv(MessagePassing):
         eps: float = 0.0,
         train_eps: bool = True,
         communicate_aggr: str = 'add',
+        communicate_scale: float = 1.0,
         **kwargs: Any,
     ) -> None:
         if communicate_aggr not in COMMUNICATE_AGGR:
@@ -81,6 +86,7 @@ class NCGNNConv(MessagePassing):
         kwargs.setdefault('aggr', 'add')
         super().__init__(**kwargs)
         self.communicate_aggr = communicate_aggr
+        self.communicate_scale = communicate_scale
         self.nn = nn
         self.nn_communicate = nn_communicate
         self.initial_eps = eps
@@ -94,13 +100,23 @@ class NCGNNConv(MessagePassing):
         super().reset_parameters()
         reset(self.nn)
         reset(self.nn_communicate)
+        self.scale_communicate()
         self.eps.data.fill_(self.initial_eps)
+
+    def scale_communicate(self) -> None:
+        """Multiplies initial weights by :obj:`communicate_scale`; for those who have given
+        all layers others than :meth:`reset_parameters` does.
+        """
+        scaled = (torch.nn.Linear, Linear, _BatchNorm)
+        layers = [m for m in self.nn_communicate.modules() if isinstance(m, scaled)]
+        if layers and layers[-1].weight is not None:
+            layers[-1].weight.data.mul_(self.communicate_scale)
 
     def forward(
         self,
         x: Tensor,
         edge_index: Adj,
-        triangle_index: Tensor | TriangleIncidence | TwinPairs | None = None,
+        triangle_index: Tensor | TriangleIncidence | None = None,
     ) -> Tensor:
         """Runs the forward pass.
 
@@ -109,22 +125,15 @@ class NCGNNConv(MessagePassing):
             edge_index: The edge indices.
             triangle_index: All triangles of the graph, or what
                 :meth:`graphgym_nc.TriangleIncidence.build` makes of them once
-                for many layers. If not given, they are found here. (Also a
-                :class:`~graphgym_nc.triangles.twin_pairs.TwinPairs`, by those who have made
-                sure of what it says.)
+                for many layers. If not given, they are found here.
         """
-        edges = (
-            triangle_index
-            if isinstance(triangle_index, TwinPairs)
-            else _incidence(edge_index, x.size(0), triangle_index)
-        )
-        incidence = edges.incidence if isinstance(edges, TwinPairs) else edges
+        incidence = _incidence(x, edge_index, triangle_index)
         if self._sums_neighbours(edge_index, incidence):
             out = incidence.neighbours.sum_with_self(x, self.eps)
         else:
             # propagate_type: (x: Tensor)
             out = torch.addcmul(self.propagate(edge_index, x=x), 1 + self.eps, x)
-        return self._update(out, x, merge_equal(self.nn_communicate, x, edges))
+        return self._update(out, x, merge_equal(self.nn_communicate, x, incidence))
 
     def _update(self, out: Tensor, x: Tensor, edges: Edges) -> Tensor:
         """Adds what the edges among neighbours say, and calls :obj:`nn`; if its first layer
@@ -148,12 +157,7 @@ class NCGNNConv(MessagePassing):
         return (
             only_sums(self, NCGNNConv)
             and isinstance(edge_index, Tensor)
-            and not is_sparse(edge_index)
-            # On another device than the CPU, a look at the edges would wait for it.
-            and (
-                incidence.is_of(edge_index)
-                or (edge_index.device.type == 'cpu' and incidence.belongs_to(edge_index))
-            )
+            and incidence.is_of(edge_index)
         )
 
     def __repr__(self) -> str:
@@ -193,6 +197,8 @@ class NCGNNEConv(NCGNNConv):
             node feature dimensionality. (default: :obj:`None`)
         communicate_aggr (str, optional): See :class:`NCGNNConv`.
             (default: :obj:`"add"`)
+        communicate_scale (float, optional): See :class:`NCGNNConv`.
+            (default: :obj:`1.`)
         **kwargs (optional): Additional arguments of
             :class:`torch_geometric.nn.conv.MessagePassing`.
 
@@ -213,9 +219,12 @@ class NCGNNEConv(NCGNNConv):
         train_eps: bool = True,
         edge_dim: int | None = None,
         communicate_aggr: str = 'add',
+        communicate_scale: float = 1.0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(nn, nn_communicate, eps, train_eps, communicate_aggr, **kwargs)
+        super().__init__(
+            nn, nn_communicate, eps, train_eps, communicate_aggr, communicate_scale, **kwargs
+        )
         # `super().__init__` has called `reset_parameters` without it.
         self.lin = None if edge_dim is None else Linear(edge_dim, _in_channels(nn))
 
@@ -240,6 +249,7 @@ class NCGNNEConv(NCGNNConv):
             edge_attr: The edge features.
             triangle_index: See :meth:`NCGNNConv.forward`.
         """
+        _check_homogeneous(x)
         if edge_attr.dim() != 2:
             raise ValueError(
                 f"'edge_attr' must have shape [E, channels] (got {list(edge_attr.shape)})"
@@ -250,7 +260,7 @@ class NCGNNEConv(NCGNNConv):
                 f"{edge_attr.size(-1)}). Consider setting the 'edge_dim' attribute of "
                 f"'{type(self).__name__}'"
             )
-        incidence = _incidence(edge_index, x.size(0), triangle_index)
+        incidence = _incidence(x, edge_index, triangle_index)
         edge_mean = incidence.edge_mean(edge_attr)
         if self.lin is not None:
             edge_attr, edge_mean = self.lin(edge_attr), self.lin(edge_mean)
@@ -267,15 +277,25 @@ class NCGNNEConv(NCGNNConv):
 
 
 def _incidence(
-    edge_index: Adj, num_nodes: int, triangle_index: Tensor | TriangleIncidence | None
+    x: Tensor, edge_index: Adj, triangle_index: Tensor | TriangleIncidence | None
 ) -> TriangleIncidence:
+    _check_homogeneous(x)
     if isinstance(triangle_index, TriangleIncidence):
+        if triangle_index.num_nodes == x.size(0) and not is_sparse(edge_index):
+            triangle_index.check(edge_index)
         return triangle_index
-    if isinstance(triangle_index, TwinPairs):
-        raise ValueError("edges with features are not equal: give 'TwinPairs.incidence' instead")
     if is_sparse(edge_index):
         edge_index = to_edge_index(edge_index)[0]
-    return TriangleIncidence.build(edge_index, num_nodes, triangle_index)
+    return TriangleIncidence.build(edge_index, x.size(0), triangle_index)
+
+
+def _check_homogeneous(x: object) -> None:
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"'x' must be one tensor for all nodes (got '{type(x).__name__}'): a bipartite graph "
+            f'has no edges among the neighbours of a node. Give the features of all nodes and '
+            f"the edges among them, e.g., of 'data.to_homogeneous()'"
+        )
 
 
 def _add(out: Tensor, communicated: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from graphgym_nc.datasets.splits import ratio_split, stratified_fold
 from graphgym_nc.graphgym.keys import TRANSFORMS
 from graphgym_nc.graphgym.loader import load_dataset
 from graphgym_nc.graphgym.validation import ConfigError
-from graphgym_nc.training.loader import create_loader, find_triangles_once
+from graphgym_nc.training.loader import create_loader
 from graphgym_nc.utils.split_names import SPLITS
 
 
@@ -81,9 +81,8 @@ class DataModule(pl.LightningDataModule):
         _check_encoders(example)
         _set_dimensions(example)
         cfg.share.num_splits = len(self._parts)
-        store = find_triangles_once(self.dataset)
         self.loaders = [
-            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0, store)
+            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0)
             for i, part in enumerate(self._parts)
         ]
 

@@ -1,6 +1,5 @@
 """Loaders of batches."""
 
-import logging
 import signal
 from typing import Any
 
@@ -11,22 +10,18 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import get_loader
 from torch_geometric.loader import DataLoader
 
-from graphgym_nc.graphgym.validation import ConfigError, select_kernel
+from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.triangles.loader import TriangleLoader
-from graphgym_nc.triangles.store import TriangleStore
 from graphgym_nc.utils.distributed import ShareSampler, world_size
 
 
-def create_loader(
-    dataset: InMemoryDataset, sampler: str, shuffle: bool, store: TriangleStore | None = None
-) -> Any:
+def create_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
     """The loader of a split.
 
     Args:
         dataset: The graphs of the split.
         sampler: How to cut a single graph, or :obj:`"full_batch"`.
         shuffle: Whether to shuffle the graphs.
-        store: Where their triangles are kept, if anywhere.
     """
     if sampler != 'full_batch' and len(dataset) == 1 and world_size() == 1:
         return _sampling_loader(dataset, sampler, shuffle)
@@ -40,8 +35,8 @@ def create_loader(
         options['batch_sampler'] = _shares(dataset, shuffle)
     else:
         options |= {'batch_size': cfg.train.batch_size, 'shuffle': shuffle}
-    if store is not None or (cfg.num_workers > 0 and _need_triangles()):
-        return TriangleLoader(dataset, store, **options)
+    if cfg.num_workers > 0 and cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv'):
+        return TriangleLoader(dataset, cfg.nc.kernel, **options)
     return DataLoader(dataset, **options)
 
 
@@ -50,28 +45,6 @@ def leave_signals_to_the_run(worker: int) -> None:
     is about to run out of time: it would queue the job again as well.
     """
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-
-
-def find_triangles_once(dataset: InMemoryDataset) -> TriangleStore | None:
-    """The triangles of all graphs, if the layers need them, again and again, and
-    they do not take too much memory.
-    """
-    data, slices = dataset._data, dataset.slices
-    if not _need_triangles() or slices is None or len(dataset) == 1:
-        return None
-    if 'x' not in slices or 'edge_index' not in slices:
-        return None
-    select_kernel(cfg)
-    store = TriangleStore.build(
-        data.edge_index, slices['edge_index'], slices['x'], cfg.nc.triangle_store_mb << 20
-    )
-    if store is not None:
-        logging.info('Triangles of all graphs found once: %s', store.incidence)
-    return store
-
-
-def _need_triangles() -> bool:
-    return cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv')
 
 
 def _sampling_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:

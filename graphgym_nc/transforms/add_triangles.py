@@ -10,6 +10,12 @@ class AddTriangles(BaseTransform):
     shape :obj:`[3, T]`.
 
     See :meth:`graphgym_nc.find_triangles` for what counts as a triangle.
+
+    Layers in GraphGym use them where torch computes: on a GPU, without numba, and with
+    :obj:`nc.kernel: torch`. Compiled kernels on the CPU find the triangles anew, which takes
+    less time than to check that these still belong to the edges. A layer of
+    :mod:`graphgym_nc.nn` uses whatever triangles it is given.
+
     :obj:`data.triangle_check`, of shape :obj:`[1]`, notes which edges the
     triangles were found on, so that they are never used for others. It should
     be the last of several transforms: others (such as

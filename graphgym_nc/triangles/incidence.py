@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -15,8 +15,11 @@ from graphgym_nc.triangles.csr import CSR
 from graphgym_nc.triangles.simple_graph import plain
 from graphgym_nc.triangles.twins import Twins
 
+if TYPE_CHECKING:
+    from graphgym_nc.triangles.twin_pairs import TwinPairs
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class TriangleIncidence:
     r"""Which edges lie opposite which nodes, in a form that is built once per
     batch and shared by all layers.
@@ -58,6 +61,8 @@ class TriangleIncidence:
         num_messages: The number of all messages.
         edge_index: The edges that all this was built from, of shape
             :obj:`[2, E]`.
+        pairs: The pairs of twins, where a network has made sure that their features are
+            always the same.
     """
 
     neighbours: CSR
@@ -69,10 +74,9 @@ class TriangleIncidence:
     edge_id: Tensor
     num_messages: int
     edge_index: Tensor
+    pairs: 'TwinPairs | None' = None
 
     def __post_init__(self) -> None:
-        if self.edge_index.is_inference():  # which may change unseen
-            object.__setattr__(self, 'edge_index', self.edge_index.clone())
         object.__setattr__(self, '_version', _version(self.edge_index))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -128,22 +132,45 @@ class TriangleIncidence:
         return self.weight.numel()
 
     def is_of(self, edge_index: Tensor) -> bool:
-        """Whether this was built from this very tensor, unchanged since."""
-        unchanged = _version(self.edge_index) == vars(self)['_version']
-        return unchanged and edge_index is self.edge_index
+        """Whether this was built from this very tensor, or last compared with it, and it has
+        not changed since. (Tensors of inference mode do not note changes.)
+        """
+        return edge_index is self.edge_index and self._is_unchanged()
 
     def belongs_to(self, edge_index: Tensor) -> bool:
-        """Whether this was built from just these edges; waits for their device,
-        unless they are in the very same tensor.
+        """Whether this was built from just these edges. Another tensor is compared, which
+        waits for its device, and remembered, so that it need not be compared again.
         """
         if self.is_of(edge_index):
             return True
-        unchanged = _version(self.edge_index) == vars(self)['_version']
-        return (
-            unchanged
-            and edge_index.device == self.edge_index.device
-            and torch.equal(edge_index, self.edge_index)
-        )
+        if (
+            not self._is_unchanged()
+            or edge_index.device != self.edge_index.device
+            or not torch.equal(edge_index, self.edge_index)
+        ):
+            return False
+        object.__setattr__(self, 'edge_index', edge_index)
+        self.__post_init__()
+        return True
+
+    def check(self, edge_index: Tensor) -> None:
+        """Makes sure that this was built from these edges. Of edges on another device than
+        the CPU, it looks at the number alone, as their contents would have to be waited for.
+
+        Raises:
+            ValueError: If it was built from others.
+        """
+        compared = kernels.can_read(plain(edge_index)) and not torch.compiler.is_compiling()
+        if self.edge_id.numel() != edge_index.size(1) or (
+            compared and not self.belongs_to(edge_index)
+        ):
+            raise ValueError(
+                "'triangle_index' was built from other edges than 'edge_index', or from edges "
+                "that have changed since: build it from these, with 'TriangleIncidence.build'"
+            )
+
+    def _is_unchanged(self) -> bool:
+        return _version(self.edge_index) == vars(self)['_version']
 
     def sum_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges

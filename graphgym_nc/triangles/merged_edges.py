@@ -15,7 +15,7 @@ _MIN_EDGES = 4096  # below, there is little to save
 _MIN_SAVED = 4  # times fewer edges
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MergedEdges:
     """The edges of a :class:`~graphgym_nc.TriangleIncidence`, where those whose
     ends have the same two rows of features are one.

@@ -9,7 +9,7 @@ from graphgym_nc.triangles.csr import CSR
 from graphgym_nc.triangles.incidence import TriangleIncidence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwinPairs:
     r"""The edges of a :class:`~graphgym_nc.TriangleIncidence`, where those between the
     twins of the same two nodes are one: a *pair*.

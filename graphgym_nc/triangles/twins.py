@@ -6,7 +6,7 @@ from typing import Any
 from graphgym_nc.triangles.csr import CSR
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Twins:
     """Nodes with the same closed neighbourhood, and the edges among them.
 

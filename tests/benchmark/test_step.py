@@ -11,7 +11,7 @@ CONFIGS = Path(__file__).parents[2] / 'configs'
 @pytest.mark.parametrize('model', ['gin', 'nc'])
 def test_shares_of_a_run(cfg, tmp_path, model):
     options = ['nc.counting_graphs', '40', 'optim.max_epoch', '1', 'accelerator', 'cpu', 'print',
-               'file', 'nc.triangle_store_mb', '0', 'dataset.dir', str(tmp_path)]  # fmt: skip
+               'file', 'dataset.dir', str(tmp_path)]  # fmt: skip
     row = measure_run(CONFIGS / f'{model}_counting.yaml', options)
     assert row['run'] == f'{model}_counting'
     assert all(row[part] >= 0 for part in PARTS)

@@ -3,12 +3,15 @@ through GraphGym's own `create_model`, loaders and training loop.
 """
 
 import copy
+import gc
 import logging
+import weakref
 
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.graphgym.config import assert_cfg
+from torch_geometric.graphgym.init import init_weights
 from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.model_builder import create_model
 from torch_geometric.graphgym.train import GraphGymDataModule
@@ -20,6 +23,7 @@ from torch_geometric.utils import to_torch_csr_tensor
 
 import graphgym_nc.graphgym.layer
 from graphgym_nc import TriangleIncidence, kernels
+from graphgym_nc.graphgym.init import torch_weights
 from graphgym_nc.graphgym.layer import incidence_of
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.transforms import AddTriangles
@@ -121,6 +125,14 @@ def test_scale_of_communication(cfg, layer_type, act):
     model = model_of(cfg, layer_type, act=act)
     *_, last, final = model.mp.layer1.layer.model.nn_communicate
     assert last.weight.eq(0.125).all()
+    conv = model.mp.layer1.layer.model
+    for initialise in (
+        conv.reset_parameters,
+        lambda: model.apply(init_weights),
+        lambda: model.apply(torch_weights),
+    ):
+        initialise()
+        assert last.weight.eq(0.125).all()
     if act == 'prelu':
         assert final.weight.item() == 0.25
     model.apply(lambda module: None)  # what others apply does not scale again
@@ -321,6 +333,61 @@ def test_layers_and_epochs_share_the_triangles(cfg, monkeypatch):
     assert len(calls) == 2
     step(model, Batch.from_data_list([graph(11, seed=78)]))
     assert len(calls) == 3
+
+
+@pytest.mark.parametrize('layer_type', ['ncgnnconv', 'nc_ginconv'])
+def test_all_layers_together_look_at_the_edges_once(cfg, layer_type, monkeypatch):
+    """Also in inference mode, where tensors do not note changes."""
+    model = model_of(cfg, layer_type, layers_mp=4).eval()
+    looks = []
+    layers = graphgym_nc.graphgym.layer
+    for owner, name in (
+        (torch, 'equal'),
+        (TriangleIncidence, 'from_data'),
+        (layers, 'neighbours_by_kernels'),
+    ):
+        function = getattr(owner, name)
+        counted = lambda *args, f=function: looks.append(f) or f(*args)  # noqa: E731
+        monkeypatch.setattr(owner, name, counted)
+    with torch.inference_mode():
+        batch = Batch.from_data_list([graph(11, seed=77), graph(seed=3)])
+        model(batch)
+    assert len(looks) == 1
+
+
+def test_nothing_is_kept_when_batches_and_layers_are_gone(cfg):
+    model = model_of(cfg)
+    batch = Batch.from_data_list([graph(11, seed=i) for i in range(2)])
+    single = Batch.from_data_list([graph(11)])
+    known = []
+    for each in (batch, single):
+        model(each)
+        known.append(weakref.ref(each.triangle_incidence))
+    del batch, single, each
+    gc.collect()
+    # Of a single graph, they stay with the layer.
+    assert [ref() is None for ref in known] == [True, False]
+    del model
+    gc.collect()
+    assert known[1]() is None
+
+
+@pytest.mark.parametrize('layer_type', ['ncgnnconv', 'nc_ginconv'])
+def test_a_layer_chooses_its_kernels_alone(cfg, layer_type, monkeypatch):
+    """Neither another layer nor whoever else is in the process is told to do the same."""
+    x = torch.ones(1)
+    cfg.nc.kernel = 'torch'
+    slow = model_of(cfg, layer_type)
+    assert kernels.enabled(x)
+    cfg.nc.kernel = 'auto'
+    fast = model_of(cfg, layer_type)
+    chosen = []
+    for model in (slow, fast):
+        (first, *_) = (m for m in model.modules() if isinstance(m, torch.nn.ReLU))
+        first.register_forward_hook(lambda *_: chosen.append(kernels.enabled(x)))
+        step(model, Batch.from_data_list([graph()]))
+    assert chosen == [False, True]
+    assert kernels.enabled(x)
 
 
 def test_triangles_found_in_inference_mode_serve_in_training(cfg):

@@ -99,10 +99,11 @@ def test_keys_that_nothing_reads_are_named(cfg, caplog):
     assert_cfg(cfg)
     check_cfg(cfg)
     assert 'has no effect' not in caplog.text
-    cfg.gnn.att_heads, cfg.view_emb = 4, True
+    cfg.gnn.att_heads, cfg.view_emb, cfg.nc.triangle_store_mb = 4, True, 0
     check_cfg(cfg)
     assert "'gnn.att_heads: 4' has no effect" in caplog.text
     assert "'view_emb: True' has no effect" in caplog.text
+    assert "'nc.triangle_store_mb: 0' has no effect" in caplog.text
 
 
 def test_metric_that_the_run_will_not_have(cfg):

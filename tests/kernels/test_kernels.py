@@ -8,7 +8,7 @@ from tests.incidences import assert_same
 from tests.reference import dense_graph
 
 
-def test_select():
+def test_use():
     x = torch.ones(1)
     assert kernels.enabled(x)
     with kernels.use('torch'):
@@ -17,8 +17,11 @@ def test_select():
             assert kernels.enabled(x)
         assert not kernels.enabled(x)
     assert not kernels.enabled(x, x.to('meta'))
-    with pytest.raises(ValueError, match="'kernel' is 'cuda', but must be one of auto, numba"):
-        kernels.select('cuda')
+    with (
+        pytest.raises(ValueError, match="'kernel' is 'cuda', but must be one of auto, numba"),
+        kernels.use('cuda'),
+    ):
+        pass
 
 
 @pytest.fixture
@@ -41,5 +44,8 @@ def test_without_numba_it_is_said_once(without_numba):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         assert_same(TriangleIncidence.build(edge_index, 9), found)
-    with pytest.raises(ImportError, match="'kernel' is 'numba', but numba cannot be used"):
-        kernels.select('numba')
+    with (
+        pytest.raises(ImportError, match="'kernel' is 'numba', but numba cannot be used"),
+        kernels.use('numba'),
+    ):
+        pass

@@ -10,6 +10,7 @@ import pytest
 import torch
 from numba import carray
 
+from graphgym_nc import kernels
 from graphgym_nc.kernels import graphs, openmp
 from graphgym_nc.kernels.openmp import (
     doubles,
@@ -117,3 +118,31 @@ def test_each_state_of_the_sources_has_a_cache_of_its_own():
     sources = Path(openmp.__file__).parent.glob('*.py')
     assert f'numba-{fingerprint(sources)}' in graphs.blocks.stats.cache_path
     assert os.environ.get('NUMBA_CACHE_DIR', '') == numba.config.CACHE_DIR  # others are left alone
+
+
+def test_names_of_the_runtime_are_left_to_others():
+    """numba's code may call the same functions, of another runtime."""
+    script = (
+        'import torch\n'
+        'from llvmlite.binding import address_of_symbol as address\n'
+        "names = ['omp_get_thread_num', 'omp_get_num_threads', 'GOMP_barrier']\n"
+        'before = [address(name) for name in names]\n'
+        'import graphgym_nc.kernels.openmp\n'
+        'assert [address(name) for name in names] == before\n'
+        "assert all(address(f'graphgym_nc_{name}') for name in names)\n"
+    )
+    subprocess.run([sys.executable, '-c', script], check=True)
+
+
+@pytest.mark.parametrize(('threads', 'choice'), [(2, 'auto'), (1, 'auto'), (2, 'numba')])
+def test_without_libgomp_torch_computes_on_its_threads(threads, choice, monkeypatch):
+    monkeypatch.setattr(openmp, '_runtime', None)
+    monkeypatch.setattr(torch, 'get_num_threads', lambda: threads)
+    kernels._say_that_torch_computes.cache_clear()
+    with kernels.use(choice):
+        if (threads, choice) == (2, 'auto'):
+            with pytest.warns(UserWarning, match='no libgomp'):
+                assert not kernels.on_all_threads()
+            assert not kernels.on_all_threads()  # and this is said once
+        else:
+            assert kernels.on_all_threads()

@@ -210,7 +210,7 @@ def test_what_kernels_are_used_for(monkeypatch):
 
     def uses_kernels(x, incidence=incidence):
         called.clear()
-        copy.deepcopy(conv).to(x.dtype)(x, edge_index, incidence)
+        copy.deepcopy(conv).to(x.dtype)(x, incidence.edge_index, incidence)
         return bool(called)
 
     assert uses_kernels(x)

@@ -338,6 +338,53 @@ def test_no_host_synchronisation_on_the_meta_device(name, training):
         assert tensor.grad.is_meta
 
 
+@pytest.mark.parametrize('edge_features', [False, True])
+def test_triangles_of_another_graph_are_refused(edge_features):
+    edge_index = dense_graph()
+    x, edge_attr = torch.randn(9, D), torch.randn(edge_index.size(1), D)
+    conv = (NCGNNEConv if edge_features else NCGNNConv)(paper_mlp(), paper_mlp())
+    args = (x, edge_index, edge_attr) if edge_features else (x, edge_index)
+    as_large = TriangleIncidence.build(edge_index.flip(1).roll(1, 0), 9)
+    fewer = TriangleIncidence.build(edge_index[:, 2:], 9)
+    changed = edge_index.clone()
+    stale = TriangleIncidence.build(changed, 9)
+    changed[:, 0] = 3
+    for incidence in (as_large, fewer, stale):
+        with pytest.raises(ValueError, match="'triangle_index' was built from other edges"):
+            conv(*args, incidence)
+    with pytest.raises(ValueError, match="'triangle_index' was built from other edges"):
+        conv.to('meta')(*(arg.to('meta') for arg in args), fewer.to('meta'))
+
+
+@pytest.mark.parametrize('conv', [NCGNNConv, NCGNNEConv])
+def test_bipartite_features_are_refused(conv):
+    x, edge_index = torch.randn(9, D), dense_graph()
+    edge_attr = torch.randn(edge_index.size(1), D)
+    args = (edge_attr,) if conv is NCGNNEConv else ()
+    with pytest.raises(ValueError, match=r"'x' must be one tensor .*to_homogeneous"):
+        conv(paper_mlp(), paper_mlp())((x, x), edge_index, *args)
+
+
+@pytest.mark.parametrize(
+    'register',
+    [
+        torch.nn.modules.module.register_module_forward_hook,
+        torch.nn.modules.module.register_module_forward_pre_hook,
+        torch.nn.modules.module.register_module_full_backward_hook,
+        torch.nn.modules.module.register_module_full_backward_pre_hook,
+    ],
+)
+def test_hooks_of_all_modules_are_called(register):
+    x, edge_index = torch.randn(9, D, requires_grad=True), dense_graph()
+    conv, seen = NCGNNConv(paper_mlp(), Sequential(Linear(D, D))), []
+    handle = register(lambda module, *args: seen.append(module))
+    try:
+        conv(x, edge_index).sum().backward()
+    finally:
+        handle.remove()
+    assert set(conv.modules()) - {conv.aggr_module} <= set(seen)
+
+
 @pytest.mark.filterwarnings('ignore')  # what torch has to say of graph breaks
 @pytest.mark.parametrize('name', ['paper', 'plain', 'opaque'])
 def test_compile(name):

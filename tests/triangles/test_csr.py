@@ -220,3 +220,24 @@ def test_repeated_triangles():
 def test_from_data_without_edges():
     with pytest.raises(ValueError, match="no 'edge_index'"):
         TriangleIncidence.from_data(Data(x=torch.ones(2, 1)))
+
+
+def test_comparison_is_that_of_objects():
+    """Not of tensors, whose truth value would be asked for."""
+    a, b = (TriangleIncidence.build(dense_graph(), 9) for _ in range(2))
+    assert a != b
+    assert a.opposite != b.opposite
+    assert [b, a].index(a) == 1
+    assert len({a, b}) == 2
+
+
+def test_equal_edges_are_compared_once(monkeypatch):
+    edge_index = dense_graph()
+    incidence = TriangleIncidence.build(edge_index, 9)
+    other = edge_index.clone()
+    assert incidence.belongs_to(other)
+    with monkeypatch.context() as patch:
+        patch.delattr(torch, 'equal')
+        assert incidence.belongs_to(other)
+    other[:, 0] = 0
+    assert not incidence.belongs_to(other)

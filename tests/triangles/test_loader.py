@@ -5,7 +5,6 @@ from torch_geometric.data import Data, InMemoryDataset
 from graphgym_nc import TriangleIncidence
 from graphgym_nc.graphgym.layer import incidence_of
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.loader import find_triangles_once
 from graphgym_nc.triangles.loader import TriangleLoader
 from tests.incidences import assert_same
 from tests.reference import dense_graph
@@ -23,14 +22,9 @@ class Graphs(InMemoryDataset):
 
 
 @pytest.mark.parametrize('workers', [0, 2])
-@pytest.mark.parametrize('stored', [True, False])
-def test_batches_bring_their_triangles(cfg, stored, workers, monkeypatch):
-    cfg.gnn.layer_type = 'ncgnnconv'
-    dataset = Graphs()
-    store = find_triangles_once(dataset) if stored else None
-    assert (store is not None) == stored
-    part = dataset[torch.tensor([4, 0, 3, 5])]
-    loader = TriangleLoader(part, store, batch_size=3, num_workers=workers)
+def test_batches_bring_their_triangles(workers, monkeypatch):
+    part = Graphs()[torch.tensor([4, 0, 3, 5])]
+    loader = TriangleLoader(part, batch_size=3, num_workers=workers)
     sizes = []
     for batch in loader:
         expected = TriangleIncidence.build(batch.edge_index, batch.num_nodes)
@@ -51,18 +45,9 @@ def test_attached_triangles_of_other_edges_are_not_used():
     assert_same(incidence_of(batch), TriangleIncidence.build(batch.edge_index, batch.num_nodes))
 
 
-def test_who_finds_triangles_once(cfg):
-    dataset = Graphs()
-    assert find_triangles_once(dataset) is None  # the layers do not need them
-    cfg.gnn.layer_type = 'ncgnneconv'
-    assert find_triangles_once(dataset) is not None
-    cfg.nc.triangle_store_mb = 0
-    assert find_triangles_once(dataset) is None
-
-
-@pytest.mark.parametrize(('megabytes', 'loader'), [(64, 'TriangleLoader'), (0, 'DataLoader')])
-def test_loaders_of_a_run(cfg, megabytes, loader):
-    cfg.gnn.layer_type, cfg.nc.triangle_store_mb = 'ncgnnconv', megabytes
+@pytest.mark.parametrize(('workers', 'loader'), [(2, 'TriangleLoader'), (0, 'DataLoader')])
+def test_loaders_of_a_run(cfg, workers, loader):
+    cfg.gnn.layer_type, cfg.num_workers = 'ncgnnconv', workers
     cfg.dataset.format, cfg.dataset.name, cfg.nc.counting_graphs = 'NC', 'TriangleCounting', 20
     cfg.dataset.task, cfg.dataset.task_type = 'graph', 'regression'
     assert {type(each).__name__ for each in DataModule().loaders} == {loader}

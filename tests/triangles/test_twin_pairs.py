@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -7,7 +8,6 @@ from torch_geometric.utils import to_undirected
 
 from graphgym_nc import TriangleIncidence, kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
-from graphgym_nc.triangles.store import TriangleStore
 from graphgym_nc.triangles.twin_pairs import TwinPairs
 from tests.incidences import dense
 from tests.nn.test_nc_conv import paper_mlp, state
@@ -68,8 +68,9 @@ def test_two_layers_equal_naive_reference(dtype):
     assert pairs.num_edges < pairs.incidence.num_edges
     others = copy.deepcopy(convs)
     ours, naive = x.to(dtype), x
+    incidence = replace(pairs.incidence, pairs=pairs)
     for conv in convs.to(dtype):
-        ours = conv(ours, edge_index, pairs)
+        ours = conv(ours, edge_index, incidence)
     for conv in others:
         naive = naive_conv(conv, naive, edge_index)
     tolerance = {'rtol': 2e-3, 'atol': 2e-3} if dtype == torch.float32 else {}
@@ -101,23 +102,11 @@ def test_not_where_twins_do_not_pay():
     assert TwinPairs.of(TriangleIncidence.build(edge_index, 9), torch.zeros(9, 1)) is None
 
 
-def test_of_a_batch_from_a_store():
-    edge_index = cliques(9, 7)
-    columns, nodes = torch.tensor([0, 1, 2]) * edge_index.size(1), torch.tensor([0, 16, 32])
-    store = TriangleStore.build(edge_index.repeat(1, 2), columns, nodes, 1 << 20)
-    batch = torch.cat([edge_index, edge_index + 16, edge_index + 32], dim=1)
-    x = torch.ones(48, 1)
-    pairs = TwinPairs.of(store.batch([1, 0, 1], batch, 48), x)
-    expected = TwinPairs.of(TriangleIncidence.build(batch, 48), x)
-    rows = torch.randn(pairs.num_edges, 3, dtype=torch.double)
-    torch.testing.assert_close(pairs.sum_opposite(rows), expected.sum_opposite(rows))
-    assert pairs.weight.tolist() == expected.weight.tolist()
-
-
-def test_edges_with_features_are_refused():
-    edge_index = cliques(4)
-    conv = NCGNNEConv(paper_mlp(), paper_mlp())
-    with pytest.raises(ValueError, match='are not equal'):
-        conv(
-            torch.ones(4, 4), edge_index, torch.ones(12, 4), pairs_of(edge_index, torch.ones(4, 4))
-        )
+def test_edges_with_features_are_not_equal():
+    edge_index = cliques(5)
+    x, edge_attr = torch.ones(5, 4), torch.randn(20, 4)
+    incidence = TriangleIncidence.build(edge_index, 5)
+    conv = NCGNNEConv(paper_mlp(), paper_mlp()).eval()
+    alike = replace(incidence, pairs=pairs_of(edge_index, x))
+    expected = conv(x, edge_index, edge_attr, incidence)
+    torch.testing.assert_close(conv(x, edge_index, edge_attr, alike), expected)
