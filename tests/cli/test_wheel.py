@@ -14,6 +14,9 @@ import pytest
 
 from tests.sweeps.slurm.conftest import slurm_conf  # noqa: F401
 
+# One worker builds it, and the one that starts a SLURM.
+pytestmark = pytest.mark.xdist_group('slurm')
+
 TOP = Path(__file__).parents[2]
 SOURCES = ('graphgym_nc', 'configs', 'grids', 'graphgym_nc_command.py', 'pyproject.toml',
            'README.md', 'LICENSE')  # fmt: skip
@@ -96,4 +99,4 @@ def test_sweep_on_slurm(graphgym_nc, slurm_conf, monkeypatch):  # noqa: F811
     done = graphgym_nc('sweep', 'smoke', *options, 'accelerator', 'cpu', 'out_dir', 'on_slurm')
     assert done.returncode == 0, done.stdout + done.stderr
     report = graphgym_nc.folder / 'on_slurm' / 'nc_counting_grid_smoke' / 'report.csv'
-    assert len(pd.read_csv(report)) == 2
+    assert len(pd.read_csv(report)) == 4
