@@ -63,7 +63,7 @@ def error_of(cfg, tree):
     return None
 
 
-@pytest.mark.parametrize(('value', 'sensible'), ODD, ids=lambda value: str(value)[:12])
+@pytest.mark.parametrize(('value', 'sensible'), ODD, ids=[str(value)[:12] for value, _ in ODD])
 def test_every_key_with_an_odd_value(cfg, monkeypatch, value, sensible):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     accepted = set()
