@@ -61,9 +61,23 @@ def naive_conv(conv, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = N
             if edge_attr is not None:
                 row = row + naive_edge_attr(edge_index, edge_attr, u1, u2)
             rows.append(row)
+        received: dict[int, list[Tensor]] = {}
         for (v, _, _), z in zip(messages, conv.nn_communicate(torch.stack(rows)), strict=True):
-            out[v] = out[v] + z
+            received.setdefault(v, []).append(z)
+        for v, of_node in received.items():
+            out[v] = out[v] + naive_aggregation(conv, of_node)
     return conv.nn(torch.stack(out))
+
+
+def naive_aggregation(conv, of_node: list[Tensor]) -> Tensor:
+    """What a node makes of its messages."""
+    names = {'add': 0.0, 'sqrt': 0.5, 'mean': 1.0, 'learned': conv.aggregation.power}
+    power = names.get(conv.communicate_aggr, conv.communicate_aggr)
+    number = torch.tensor(len(of_node), dtype=torch.double)
+    out = sum(of_node) / number**power
+    if conv.communicate_log:
+        out = out + torch.log(number + 1) * conv.aggregation.log_weight
+    return out
 
 
 @st.composite

@@ -25,7 +25,7 @@ from graphgym_nc.graphgym.rules import (
     one_of,
     registered,
 )
-from graphgym_nc.nn._communicate import COMMUNICATE_AGGR
+from graphgym_nc.nn._aggregation import LEARNED, POWERS
 from graphgym_nc.transforms import AddTriangleCount, AddTriangles
 
 #: The transforms that 'dataset.transform' may name.
@@ -59,6 +59,10 @@ _SAMPLER = one_of(
 GROUPS: dict[str, tuple[Key, ...]] = {
     'The layers `ncgnnconv`, `ncgnneconv`, and their baselines `nc_ginconv`, `nc_gineconv`': (
         Key('nc.mlp_layers', integer(1), 'Number of Linear layers in MLP1, and in MLP2', 2),
+        Key('nc.mlp2_layers', integer(0),
+            'Number of Linear layers in MLP2; 0 for as many as `nc.mlp_layers` says (the paper). '
+            '1 is the lean layer: MLP1 begins with a Linear layer, so MLP2 needs none at its '
+            'end', 0),
         Key('nc.mlp_expansion', integer(1),
             'Width inside MLP1 and MLP2, as a multiple of the output (OGB: 2)', 1),
         Key('nc.mlp_batchnorm', FLAG,
@@ -68,12 +72,21 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('nc.mlp_final_act', FLAG,
             'BatchNorm (if any) and activation also after the last Linear layer of MLP1 and MLP2 '
             '(the paper: True)', False),
+        Key('nc.mlp_act_first', FLAG,
+            'Activation before BatchNorm, not after it, in MLP1 and MLP2', False),
         Key('nc.communicate_scale', above(0),
             'Initial scale of MLP2. Below 1, the sum over the edges among neighbours starts '
             'small: it has many terms, and would drown all else (the paper: 1.0)', 1.0),
-        Key('nc.communicate_aggr', one_of(*COMMUNICATE_AGGR),
-            'How the edges among a node\'s neighbours are put together. `add` is the paper\'s. '
-            '`mean` is for data where a few nodes have thousands of such edges (COLLAB)', 'add'),
+        Key('nc.communicate_aggr', one_of(*POWERS, 'power', LEARNED),
+            'How the edges among a node\'s neighbours are put together: their sum (the paper), or '
+            'that divided by the square root of their number, by their number, or by a power of '
+            'it: `nc.communicate_power`, or one that is learned for each channel. This is for '
+            'data where a few nodes have thousands of such edges (COLLAB)', 'add'),
+        Key('nc.communicate_power', number(0, 1),
+            'The power of `nc.communicate_aggr: power`', 0.5),
+        Key('nc.communicate_log', FLAG,
+            'Whether the logarithm of the number of edges among a node\'s neighbours is added to '
+            'what they say, with a learned weight for each channel', False),
         Key('nc.init', one_of('xavier', 'torch'),
             'Initial weights of all Linear layers: GraphGym\'s, or PyTorch\'s smaller ones',
             'xavier'),

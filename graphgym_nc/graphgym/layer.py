@@ -222,38 +222,42 @@ def _note_changes(batch: Data) -> None:
 
 
 def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    nn = _mlp(layer_config, layer_config.dim_out)
+    nn = _mlp(layer_config, layer_config.dim_out, cfg.nc.mlp_layers)
     return {'nn': nn, 'eps': cfg.nc.eps, 'train_eps': cfg.nc.train_eps}
 
 
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    nn_communicate = _mlp(layer_config, layer_config.dim_in)
+    number = cfg.nc.mlp2_layers or cfg.nc.mlp_layers
+    nn_communicate = _mlp(layer_config, layer_config.dim_in, number)
+    aggr = cfg.nc.communicate_aggr
     return {
         **_gin_arguments(layer_config),
         'nn_communicate': nn_communicate,
-        'communicate_aggr': cfg.nc.communicate_aggr,
+        'communicate_aggr': cfg.nc.communicate_power if aggr == 'power' else aggr,
         'communicate_scale': cfg.nc.communicate_scale,
+        'communicate_log': cfg.nc.communicate_log,
     }
 
 
-def _mlp(layer_config: LayerConfig, dim_out: int) -> torch.nn.Sequential:
-    """MLP1 or MLP2, as :obj:`cfg.nc` describes them.
+def _mlp(layer_config: LayerConfig, dim_out: int, number: int) -> torch.nn.Sequential:
+    """MLP1 or MLP2, as :obj:`cfg.nc` describes them, of a number of Linear layers.
 
     Both are as wide inside as the layer's output, or a multiple of it: the
     thousands of input features of a citation network squared would be too many
     parameters.
     """
-    number, inner = cfg.nc.mlp_layers, cfg.nc.mlp_expansion * layer_config.dim_out
+    inner = cfg.nc.mlp_expansion * layer_config.dim_out
     widths = [layer_config.dim_in, *[inner] * (number - 1), dim_out]
     modules: list[torch.nn.Module] = []
     for i, (fan_in, fan_out) in enumerate(pairwise(widths)):
         modules.append(torch.nn.Linear(fan_in, fan_out))
         if i == number - 1 and not cfg.nc.mlp_final_act:
             break
+        after = [register.act_dict[layer_config.act]()]
         if cfg.nc.mlp_batchnorm:
             bn_args = {'eps': layer_config.bn_eps, 'momentum': layer_config.bn_mom}
-            modules.append(torch.nn.BatchNorm1d(fan_out, **bn_args))
-        modules.append(register.act_dict[layer_config.act]())
+            after.insert(cfg.nc.mlp_act_first, torch.nn.BatchNorm1d(fan_out, **bn_args))
+        modules += after
     return torch.nn.Sequential(*modules)
 
 

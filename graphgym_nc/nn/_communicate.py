@@ -2,6 +2,7 @@
 alone.
 """
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -17,16 +18,13 @@ from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges, MergedEdges
 from graphgym_nc.utils.distributed import world_size
 
-#: What can be made of the edges among a node's neighbours.
-COMMUNICATE_AGGR = ('add', 'mean')
-
 
 def communicate(
     nn: torch.nn.Module,
     x: Tensor,
     incidence: Edges,
     edge_attr: Tensor | None = None,
-    aggr: str = 'add',
+    aggr: Callable[[Tensor, Tensor], Tensor] | None = None,
     weight_after: Tensor | None = None,
 ) -> Tensor:
     r"""Sums :obj:`nn` over the edges among every node's neighbours,
@@ -55,7 +53,7 @@ def communicate(
         incidence: The triangles.
         edge_attr: Features of the edges in :obj:`incidence`, of shape
             :obj:`[num_edges, channels]`.
-        aggr: What to take over the edges: their sum (:obj:`"add"`), or :obj:`"mean"`.
+        aggr: What to make of the sums, given the number of messages of every node.
         weight_after: The weight of a Linear layer that is to follow, of shape
             :obj:`[channels_after, channels]`. For few edges, to run before the sum.
 
@@ -63,6 +61,20 @@ def communicate(
         The sums, of shape :obj:`[num_nodes, channels]`, or :obj:`channels_after`.
     """
     _check_shapes(x, incidence, edge_attr)
+    out = _sum_over_edges(nn, x, incidence, edge_attr, weight_after)
+    if weight_after is None:
+        _check_width(out.size(1), x.size(1))
+    return (out if aggr is None else aggr(out, incidence.messages)).to(x.dtype)
+
+
+def _sum_over_edges(
+    nn: torch.nn.Module,
+    x: Tensor,
+    incidence: Edges,
+    edge_attr: Tensor | None,
+    weight_after: Tensor | None,
+) -> Tensor:
+    """See :meth:`communicate`; in single precision at least."""
     layers = list(flatten(nn))
     kernels_serve = _kernels_serve(x, incidence, edge_attr)
     stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
@@ -73,7 +85,7 @@ def communicate(
     if stages is not None and all_fit(stages, x.size(1)):
         from graphgym_nc.nn._fused import communicate_fused
 
-        return _divided(communicate_fused(stages, x, incidence, edge_attr), incidence, aggr)
+        return communicate_fused(stages, x, incidence, edge_attr)
     per_node = incidence.num_nodes < incidence.num_edges
 
     if per_node and edge_attr is None and len(layers) > 1 and is_plain_linear(layers[0]):
@@ -98,7 +110,7 @@ def communicate(
         )
         z = z.relu_() if in_place else _call(layer, z, count)
     if weight_after is not None:
-        check_width(z.size(1), weight_after.size(1))
+        _check_width(z.size(1), weight_after.size(1))
         z = F.linear(z, weight_after)
 
     # A node may have more messages than half precision can count.
@@ -110,7 +122,7 @@ def communicate(
         out = F.linear(out, weight.to(dtype)).to(dtype)
         if bias is not None:
             out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
-    return _divided(out, incidence, aggr).to(x.dtype)
+    return out
 
 
 def merge_equal(nn: torch.nn.Module, x: Tensor, incidence: TriangleIncidence) -> Edges:
@@ -124,10 +136,6 @@ def merge_equal(nn: torch.nn.Module, x: Tensor, incidence: TriangleIncidence) ->
     if as_stages(list(flatten(nn))) is None:
         return incidence
     return MergedEdges.by_features(edges, x)
-
-
-def _divided(out: Tensor, edges: Edges, aggr: str) -> Tensor:
-    return out / edges.messages.clamp(min=1)[:, None] if aggr == 'mean' else out
 
 
 def _check_shapes(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> None:
@@ -145,7 +153,7 @@ def _check_shapes(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> None
         )
 
 
-def check_width(width: int, expected: int) -> None:
+def _check_width(width: int, expected: int) -> None:
     """Makes sure that what comes out of a network over edges can be added to nodes."""
     if width != expected:
         raise ValueError(

@@ -9,7 +9,8 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.typing import Adj
 from torch_geometric.utils import is_sparse, to_edge_index
 
-from graphgym_nc.nn._communicate import COMMUNICATE_AGGR, check_width, communicate, merge_equal
+from graphgym_nc.nn._aggregation import LEARNED, PowerAggregation
+from graphgym_nc.nn._communicate import communicate, merge_equal
 from graphgym_nc.nn._stages import is_plain, is_plain_linear, only_sums
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges
@@ -49,14 +50,20 @@ class NCGNNConv(MessagePassing):
             (default: :obj:`0.`)
         train_eps (bool, optional): If set to :obj:`False`, :math:`\epsilon`
             will not be a trainable parameter. (default: :obj:`True`)
-        communicate_aggr (str, optional): :obj:`"add"` for the sum over the edges
-            among neighbours, as in the paper, or :obj:`"mean"`, for graphs with so
-            many of them that the sums of few nodes outweigh all else. A mean does not
-            tell how many there are. (default: :obj:`"add"`)
+        communicate_aggr (str or float, optional): What to divide the last sum by, given
+            that it has :math:`n_i` terms: nothing (:obj:`"add"`, as in the paper),
+            :math:`\sqrt{n_i}` (:obj:`"sqrt"`), :math:`n_i` (:obj:`"mean"`), :math:`n_i^p` (a
+            number :math:`p` from 0 to 1), or the same with a learned :math:`p` for every
+            channel (:obj:`"learned"`). The sums of a few nodes with very many such edges
+            then do not outweigh all else. A mean does not tell how many there are.
+            (default: :obj:`"add"`)
         communicate_scale (float, optional): What to multiply the initial weight of the
             last Linear or BatchNorm layer of :obj:`nn_communicate` by. Below 1, the last
             sum, with its many terms, does not drown all else at first.
             (default: :obj:`1.`)
+        communicate_log (bool, optional): If set to :obj:`True`, :math:`\log(1 + n_i)` is
+            added to the last sum, times a learned vector that is zero at first.
+            (default: :obj:`False`)
         **kwargs (optional): Additional arguments of
             :class:`torch_geometric.nn.conv.MessagePassing`.
 
@@ -74,19 +81,18 @@ class NCGNNConv(MessagePassing):
         nn_communicate: torch.nn.Module,
         eps: float = 0.0,
         train_eps: bool = True,
-        communicate_aggr: str = 'add',
+        communicate_aggr: str | float = 'add',
         communicate_scale: float = 1.0,
+        communicate_log: bool = False,
         **kwargs: Any,
     ) -> None:
-        if communicate_aggr not in COMMUNICATE_AGGR:
-            raise ValueError(
-                f"'communicate_aggr' is {communicate_aggr!r}, but must be one of "
-                f'{", ".join(COMMUNICATE_AGGR)}'
-            )
         kwargs.setdefault('aggr', 'add')
         super().__init__(**kwargs)
         self.communicate_aggr = communicate_aggr
         self.communicate_scale = communicate_scale
+        self.communicate_log = communicate_log
+        channels = _in_channels(nn) if communicate_log or communicate_aggr == LEARNED else 0
+        self.aggregation = PowerAggregation(communicate_aggr, communicate_log, channels)
         self.nn = nn
         self.nn_communicate = nn_communicate
         self.initial_eps = eps
@@ -100,6 +106,7 @@ class NCGNNConv(MessagePassing):
         super().reset_parameters()
         reset(self.nn)
         reset(self.nn_communicate)
+        self.aggregation.reset_parameters()
         self.scale_communicate()
         self.eps.data.fill_(self.initial_eps)
 
@@ -139,10 +146,11 @@ class NCGNNConv(MessagePassing):
         """Adds what the edges among neighbours say, and calls :obj:`nn`; if its first layer
         makes rows narrower, and edges are few, it runs before these are added up.
         """
-        nn, aggr = self.nn_communicate, self.communicate_aggr
-        first = _narrowing_linear(self.nn) if edges.num_edges <= edges.num_nodes else None
+        nn, aggr = self.nn_communicate, self.aggregation
+        may_run = edges.num_edges <= edges.num_nodes and aggr.is_a_number
+        first = _narrowing_linear(self.nn) if may_run else None
         if first is None:
-            return self.nn(_add(out, communicate(nn, x, edges, aggr=aggr)))
+            return self.nn(out + communicate(nn, x, edges, aggr=aggr))
         out = first(out)
         out = out + communicate(nn, x, edges, aggr=aggr, weight_after=first.weight).to(out.dtype)
         for layer in list(cast(torch.nn.Sequential, self.nn))[1:]:
@@ -161,10 +169,11 @@ class NCGNNConv(MessagePassing):
         )
 
     def __repr__(self) -> str:
-        aggr = (
-            '' if self.communicate_aggr == 'add' else f', communicate_aggr={self.communicate_aggr}'
-        )
-        return f'{type(self).__name__}(nn={self.nn}, nn_communicate={self.nn_communicate}{aggr})'
+        aggr = self.communicate_aggr
+        aggr = '' if aggr == 'add' else f', communicate_aggr={aggr}'
+        log = ', communicate_log=True' if self.communicate_log else ''
+        networks = f'nn={self.nn}, nn_communicate={self.nn_communicate}'
+        return f'{type(self).__name__}({networks}{aggr}{log})'
 
 
 class NCGNNEConv(NCGNNConv):
@@ -195,10 +204,12 @@ class NCGNNEConv(NCGNNConv):
             :obj:`None`, node and edge feature dimensionality is expected to
             match. Otherwise, edge features are linearly transformed to match
             node feature dimensionality. (default: :obj:`None`)
-        communicate_aggr (str, optional): See :class:`NCGNNConv`.
+        communicate_aggr (str or float, optional): See :class:`NCGNNConv`.
             (default: :obj:`"add"`)
         communicate_scale (float, optional): See :class:`NCGNNConv`.
             (default: :obj:`1.`)
+        communicate_log (bool, optional): See :class:`NCGNNConv`.
+            (default: :obj:`False`)
         **kwargs (optional): Additional arguments of
             :class:`torch_geometric.nn.conv.MessagePassing`.
 
@@ -218,13 +229,15 @@ class NCGNNEConv(NCGNNConv):
         eps: float = 0.0,
         train_eps: bool = True,
         edge_dim: int | None = None,
-        communicate_aggr: str = 'add',
+        communicate_aggr: str | float = 'add',
         communicate_scale: float = 1.0,
+        communicate_log: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            nn, nn_communicate, eps, train_eps, communicate_aggr, communicate_scale, **kwargs
-        )
+            nn, nn_communicate, eps, train_eps, communicate_aggr, communicate_scale,
+            communicate_log, **kwargs,
+        )  # fmt: skip
         # `super().__init__` has called `reset_parameters` without it.
         self.lin = None if edge_dim is None else Linear(edge_dim, _in_channels(nn))
 
@@ -267,10 +280,8 @@ class NCGNNEConv(NCGNNConv):
         # propagate_type: (x: Tensor, edge_attr: Tensor)
         out = self.propagate(edge_index, x=x, edge_attr=edge_attr)
         out = torch.addcmul(out, 1 + self.eps, x)
-        communicated = communicate(
-            self.nn_communicate, x, incidence, edge_mean, self.communicate_aggr
-        )
-        return self.nn(_add(out, communicated))
+        communicated = communicate(self.nn_communicate, x, incidence, edge_mean, self.aggregation)
+        return self.nn(out + communicated)
 
     def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
         return (x_j + edge_attr).relu()
@@ -296,11 +307,6 @@ def _check_homogeneous(x: object) -> None:
             f'has no edges among the neighbours of a node. Give the features of all nodes and '
             f"the edges among them, e.g., of 'data.to_homogeneous()'"
         )
-
-
-def _add(out: Tensor, communicated: Tensor) -> Tensor:
-    check_width(communicated.size(-1), out.size(-1))
-    return out + communicated
 
 
 def _narrowing_linear(nn: torch.nn.Module) -> torch.nn.Linear | None:

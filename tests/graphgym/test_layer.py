@@ -110,6 +110,44 @@ def test_shape_of_the_mlps(cfg, mlp_batchnorm, mlp_final_act, mlp_layers):
     step(model, Batch.from_data_list([graph()]))
 
 
+def kinds(nn):
+    return '-'.join(type(module).__name__ for module in nn)
+
+
+def test_networks_of_their_own_depth_and_order(cfg):
+    cfg.nc.mlp_batchnorm = cfg.nc.mlp_final_act = True
+    full, lean = 'Linear-BatchNorm1d-ReLU-Linear-BatchNorm1d-ReLU', 'Linear-BatchNorm1d-ReLU'
+    conv = model_of(cfg).mp.layer0.layer.model
+    assert (kinds(conv.nn), kinds(conv.nn_communicate)) == (full, full)
+    cfg.nc.mlp2_layers = 1
+    conv = model_of(cfg).mp.layer0.layer.model
+    assert (kinds(conv.nn), kinds(conv.nn_communicate)) == (full, lean)
+    cfg.nc.mlp_act_first = True
+    conv = model_of(cfg).mp.layer0.layer.model
+    assert kinds(conv.nn_communicate) == 'Linear-ReLU-BatchNorm1d'
+    assert kinds(conv.nn) == '-'.join(2 * [kinds(conv.nn_communicate)])
+
+
+def test_norm_and_activation_after_the_layer(cfg):
+    cfg.nc.mlp_batchnorm, cfg.gnn.batchnorm = True, True
+    layer = model_of(cfg).mp.layer0
+    assert kinds(layer.layer.model.nn_communicate) == 'Linear-BatchNorm1d-ReLU-Linear'
+    assert kinds(layer.post_layer) == 'BatchNorm1d-ReLU'
+
+
+@pytest.mark.parametrize('layer_type', ['ncgnnconv', 'ncgnneconv'])
+@pytest.mark.parametrize('aggr', ['add', 'sqrt', 'mean', 'power', 'learned'])
+def test_how_messages_are_put_together(cfg, layer_type, aggr):
+    cfg.nc.communicate_aggr, cfg.nc.communicate_power = aggr, 0.25
+    cfg.nc.communicate_log = aggr == 'learned'
+    model = model_of(cfg, layer_type)
+    conv = model.mp.layer1.layer.model
+    assert conv.communicate_aggr == (0.25 if aggr == 'power' else aggr)
+    shapes = [list(p.shape) for p in conv.aggregation.parameters()]
+    assert shapes == ([[cfg.gnn.dim_inner]] * 2 if aggr == 'learned' else [])
+    step(model, Batch.from_data_list([graph()]))
+
+
 def test_epsilon(cfg):
     cfg.nc.eps, cfg.nc.train_eps = 0.25, False
     conv = model_of(cfg).mp.layer0.layer.model

@@ -25,6 +25,9 @@ def test_keys_are_there_after_the_import_alone():
     [
         ('mlp_layers', 0, "'nc.mlp_layers' is 0, but must be an integer from 1"),
         ('communicate_aggr', 'sum', "'nc.communicate_aggr' is 'sum', but must be one of"),
+        ('communicate_aggr', 'sqr', "add, learned, mean, power, sqrt. Did you mean 'sqrt'"),
+        ('communicate_power', 1.5, "'nc.communicate_power' is 1.5, but must be a number from 0"),
+        ('mlp2_layers', -1, "'nc.mlp2_layers' is -1, but must be an integer from 0"),
         ('communicate_scale', 0.0, "'nc.communicate_scale' is 0.0, but must be a number above 0"),
         ('eps', float('nan'), "'nc.eps' is nan, but must be a finite number"),
         (

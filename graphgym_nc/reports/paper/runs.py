@@ -29,6 +29,12 @@ METRICS = {
     'counting': 'mae',
 }  # fmt: skip
 
+# The paper's layer, as far as it is not GIN's.
+_LAYER = {
+    'mlp2_layers': 0, 'communicate_scale': 1.0, 'communicate_aggr': 'add',
+    'communicate_log': False,
+}  # fmt: skip
+
 # Tables whose figures are those of the held-out folds.
 _FOLDS = ('tu', 'sparse')
 
@@ -196,10 +202,12 @@ def _options(config: dict[str, Any], paper: Experiment) -> str:
         'optim.scheduler': (config['optim']['scheduler'], paper.scheduler),
         'optim.base_lr': (config['optim']['base_lr'], paper.rate),
         'train.batch_size': (config['train']['batch_size'], paper.batch_size),
+        'nc.mlp_act_first': (config['nc'].get('mlp_act_first', False), False),
     }
     if not _model(config).startswith('GIN'):
-        given['nc.communicate_scale'] = (config['nc'].get('communicate_scale', 1.0), 1.0)
-        given['nc.communicate_aggr'] = (config['nc'].get('communicate_aggr', 'add'), 'add')
+        given |= {
+            f'nc.{key}': (config['nc'].get(key, theirs), theirs) for key, theirs in _LAYER.items()
+        }
     return ', '.join(f'{key} {ours}' for key, (ours, theirs) in given.items() if ours != theirs)
 
 
