@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+import torch_geometric.nn
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.graphgym import register
@@ -20,8 +21,58 @@ from graphgym_nc.nn import NCGNNConv
 from graphgym_nc.nn._stages import is_plain, only_sums
 
 
+class _GraphNetwork(torch.nn.Module):
+    """Encoder, layers and pooling: what the networks below have in common.
+
+    Args:
+        dim_in: The input dimension.
+    """
+
+    def __init__(self, dim_in: int) -> None:
+        super().__init__()
+        width = cfg.gnn.dim_inner
+        self.encoder = FeatureEncoder(dim_in)
+        self.pre_mp = torch.nn.Identity()
+        self.widths = [self.encoder.dim_in]
+        if cfg.gnn.layers_pre_mp > 0:
+            self.pre_mp = GNNPreMP(self.widths[0], width, cfg.gnn.layers_pre_mp)
+            self.widths = [width]
+        self.widths += [width] * cfg.gnn.layers_mp
+        self.layers = torch.nn.ModuleList(_layer(dim, width) for dim in self.widths[:-1])
+        self.pooling = register.pooling_dict[cfg.model.graph_pooling]
+        # What comes before the layers, if anything but a linear map, may tell nodes apart, and an
+        # activation that is not known may draw something for each.
+        self.keeps_twins_alike = (
+            cfg.gnn.layer_type == 'ncgnnconv'
+            and cfg.gnn.act == 'relu'
+            and cfg.gnn.layers_pre_mp == 0
+            and (not cfg.dataset.node_encoder or cfg.dataset.node_encoder_name == 'LinearNode')
+        )
+
+    def pooled(self, batch: Data) -> list[Tensor]:
+        """The input of the first layer and the output of every layer, each pooled over
+        the nodes of every graph.
+        """
+        with twins_alike(batch) if self._keeps_twins_alike() else nullcontext():
+            batch = self.pre_mp(self.encoder(batch))
+            pooled = [self.pooling(batch.x, batch.batch)]
+            for layer in self.layers:
+                batch = layer(batch)
+                pooled.append(self.pooling(batch.x, batch.batch))
+        return pooled
+
+    def _keeps_twins_alike(self) -> bool:
+        """Whether nobody, such as an explainer, has a say in any layer."""
+        return self.keeps_twins_alike and all(
+            is_plain(module)
+            and (not isinstance(module, NCGNNConv) or only_sums(module, NCGNNConv))
+            for part in (self.encoder, self.layers)
+            for module in part.modules()
+        )
+
+
 @register_once(register.network_dict, 'jk_graph')
-class JumpingKnowledgeGraphNetwork(torch.nn.Module):
+class JumpingKnowledgeGraphNetwork(_GraphNetwork):
     """Scores a graph by its input and by the output of every layer: each is
     pooled and has a classifier of its own, and their scores are added up.
 
@@ -36,48 +87,46 @@ class JumpingKnowledgeGraphNetwork(torch.nn.Module):
     """
 
     def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
-        super().__init__()
-        width = cfg.gnn.dim_inner
-        self.encoder = FeatureEncoder(dim_in)
-        self.pre_mp = torch.nn.Identity()
-        widths = [self.encoder.dim_in]
-        if cfg.gnn.layers_pre_mp > 0:
-            self.pre_mp = GNNPreMP(widths[0], width, cfg.gnn.layers_pre_mp)
-            widths = [width]
-        widths += [width] * cfg.gnn.layers_mp
-        self.layers = torch.nn.ModuleList(_layer(dim, width) for dim in widths[:-1])
-        self.classifiers = torch.nn.ModuleList(_classifier(dim, dim_out) for dim in widths)
-        self.pooling = register.pooling_dict[cfg.model.graph_pooling]
-        # What comes before the layers, if anything, may tell nodes apart, and an activation
-        # that is not known may draw something for each.
-        self.keeps_twins_alike = (
-            cfg.gnn.layer_type == 'ncgnnconv'
-            and cfg.gnn.act == 'relu'
-            and cfg.gnn.layers_pre_mp == 0
-            and not cfg.dataset.node_encoder
+        super().__init__(dim_in)
+        self.classifiers = torch.nn.ModuleList(_classifier(dim, dim_out) for dim in self.widths)
+        self.apply(init_weights)
+
+    def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
+        scores = [
+            F.dropout(classifier(pooled), cfg.gnn.dropout, self.training)
+            for classifier, pooled in zip(self.classifiers, self.pooled(batch), strict=True)
+        ]
+        return torch.stack(scores).sum(dim=0), batch.y
+
+
+@register_once(register.network_dict, 'jk_concat_graph')
+class JumpingKnowledgeConcatGraphNetwork(_GraphNetwork):
+    """Scores a graph by the output of the encoder, if there is one, and of every layer:
+    they are pooled, concatenated, and put through :obj:`gnn.layers_post_mp` Linear layers.
+
+    With two of them, it is the network that PyG's benchmark of graph classification calls
+    ``GINWithJK``. :obj:`gnn.dropout` acts between the Linear layers, and nowhere else.
+
+    Args:
+        dim_in: The input dimension.
+        dim_out: The number of scores.
+    """
+
+    def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
+        super().__init__(dim_in)
+        self.first = 0 if cfg.dataset.node_encoder or cfg.gnn.layers_pre_mp > 0 else 1
+        hidden = [cfg.gnn.dim_inner] * (cfg.gnn.layers_post_mp - 1)
+        self.classifier = torch_geometric.nn.MLP(
+            [sum(self.widths[self.first :]), *hidden, dim_out],
+            dropout=cfg.gnn.dropout,
+            act=register.act_dict[cfg.gnn.act](),
+            norm=None,
         )
         self.apply(init_weights)
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        with twins_alike(batch) if self._keeps_twins_alike() else nullcontext():
-            batch = self.pre_mp(self.encoder(batch))
-            score = self._score(0, batch)
-            for i, layer in enumerate(self.layers, start=1):
-                batch = layer(batch)
-                score = score + self._score(i, batch)
-        return score, batch.y
-
-    def _keeps_twins_alike(self) -> bool:
-        """Whether nobody, such as an explainer, has a say in any layer."""
-        return self.keeps_twins_alike and all(
-            is_plain(module)
-            and (not isinstance(module, NCGNNConv) or only_sums(module, NCGNNConv))
-            for module in self.layers.modules()
-        )
-
-    def _score(self, layer: int, batch: Data) -> Tensor:
-        pooled = self.pooling(batch.x, batch.batch)
-        return F.dropout(self.classifiers[layer](pooled), cfg.gnn.dropout, self.training)
+        pooled = self.pooled(batch)[self.first :]
+        return self.classifier(torch.cat(pooled, dim=-1)), batch.y
 
 
 def _layer(dim_in: int, dim_out: int) -> GeneralLayer:

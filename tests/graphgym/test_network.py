@@ -11,13 +11,15 @@ from graphgym_nc.triangles.twin_pairs import TwinPairs
 from tests.reference import dense_graph
 
 
-def graph_network(cfg, layer_type='nc_ginconv', dim_in=3, dim_out=4, dropout=0.0):
-    cfg.model.type, cfg.model.graph_pooling = 'jk_graph', 'add'
+def graph_network(
+    cfg, layer_type='nc_ginconv', dim_in=3, dim_out=4, dropout=0.0, network='jk_graph'
+):
+    cfg.model.type, cfg.share.dim_in = network, dim_in
     cfg.dataset.task, cfg.dataset.task_type = 'graph', 'classification_multi'
     cfg.gnn.update(
         layer_type=layer_type,
         layers_mp=4,
-        layers_post_mp=1,
+        layers_post_mp=2 if network == 'jk_concat_graph' else 1,
         dim_inner=8,
         dropout=dropout,
         batchnorm=False,
@@ -26,6 +28,16 @@ def graph_network(cfg, layer_type='nc_ginconv', dim_in=3, dim_out=4, dropout=0.0
     cfg.nc.mlp_batchnorm = cfg.nc.mlp_final_act = True
     assert_cfg(cfg)
     return create_model(dim_in=dim_in, dim_out=dim_out)
+
+
+@pytest.fixture(autouse=True)
+def add_pooling(cfg):
+    cfg.model.graph_pooling = 'add'
+
+
+def with_linear_encoder(cfg):
+    cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'LinearNode'
+    cfg.dataset.node_encoder_bn = False
 
 
 def two_graphs(dim_in=3):
@@ -72,6 +84,44 @@ def test_parameters_of_the_graph_network(cfg, layer_type):
     if layer_type == 'ncgnnconv':
         expected += mlp(5, 5) + 3 * mlp(8, 8)
     assert sum(p.numel() for p in model.parameters()) == expected
+
+
+@pytest.mark.parametrize('encoder', [True, False])
+@pytest.mark.parametrize('pooling', ['add', 'mean'])
+def test_network_that_concatenates(cfg, pooling, encoder):
+    """Against its definition, on dense matrices."""
+    cfg.model.graph_pooling = pooling
+    if encoder:
+        with_linear_encoder(cfg)
+    model, batch = graph_network(cfg, network='jk_concat_graph').model, two_graphs()
+    source, target = batch.edge_index
+    adjacency = torch.zeros(15, 15).index_put_((target, source), torch.tensor(1.0))
+    readout = torch.zeros(2, 15).index_put_((batch.batch, torch.arange(15)), torch.tensor(1.0))
+    if pooling == 'mean':
+        readout = readout / torch.tensor([[6.0], [9.0]])
+    hidden = batch.x
+    score, true = model(batch)
+    assert true.shape == (2,)
+
+    outputs = []
+    if encoder:
+        hidden = model.encoder.node_encoder.encoder(hidden)
+        outputs.append(hidden)
+    for layer in model.layers:
+        gin = layer.layer.model
+        hidden = gin.nn((1 + gin.eps) * hidden + adjacency @ hidden)
+        outputs.append(hidden)
+    first, last = model.classifier.lins
+    assert (first.in_channels, first.out_channels) == (8 * (5 if encoder else 4), 8)
+    expected = last(first(readout @ torch.cat(outputs, dim=1)).relu())
+    torch.testing.assert_close(score, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_dropout_of_the_network_that_concatenates_is_in_the_classifier_alone(cfg):
+    model, batch = graph_network(cfg, dropout=0.5, network='jk_concat_graph').model, two_graphs()
+    once, again = (torch.cat(model.pooled(batch.clone())[1:], dim=1) for _ in range(2))
+    assert torch.equal(once, again)
+    assert model.classifier.dropout == [0.5, 0.0]  # none on the scores
 
 
 def test_dropout_of_the_graph_network_is_on_scores_alone(cfg):
@@ -125,16 +175,20 @@ def to_edge_index(graph):
     return torch.tensor(sorted(graph.to_directed().edges)).t()
 
 
-def test_twins_are_computed_once(cfg, monkeypatch):
+@pytest.mark.parametrize('encoder', [False, True])
+@pytest.mark.parametrize('network', ['jk_graph', 'jk_concat_graph'])
+def test_twins_are_computed_once(cfg, monkeypatch, network, encoder):
+    if encoder:
+        with_linear_encoder(cfg)
     merged = []
     monkeypatch.setattr(
         TwinPairs,
         'of',
         staticmethod(lambda *args, of=TwinPairs.of: merged.append(of(*args)) or merged[-1]),
     )
-    ours = network_of_cliques(cfg, merged=True)
+    ours = network_of_cliques(cfg, merged=True, network=network)
     assert merged[0].num_edges < merged[0].incidence.num_edges / 4
-    theirs = network_of_cliques(cfg, merged=False)
+    theirs = network_of_cliques(cfg, merged=False, network=network)
     assert len(merged) == 1
     for a, b in zip(ours, theirs, strict=True):
         torch.testing.assert_close(a, b)
@@ -144,7 +198,7 @@ def test_twins_are_computed_once(cfg, monkeypatch):
 def test_nodes_that_an_encoder_may_tell_apart_are_no_twins(cfg, key):
     assert graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
     if key == 'encoder':
-        cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'LinearNode'
+        cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'PPANode'
     else:
         cfg.gnn.layers_pre_mp = 1
     assert not graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
@@ -163,15 +217,17 @@ def test_gradient_of_the_input_is_that_of_every_node(cfg):
     assert gradient.abs().sum() > 0
 
 
-@pytest.mark.parametrize('how', ['masks', 'hook'])
+@pytest.mark.parametrize('how', ['masks', 'hook', 'hook of the encoder'])
 def test_nodes_that_an_explainer_tells_apart_are_no_twins(cfg, monkeypatch, how):
+    with_linear_encoder(cfg)
     model = graph_network(cfg, 'ncgnnconv').model
     edge_index = to_edge_index(nx.complete_graph(9))
     conv = model.layers[0].layer.model
     if how == 'masks':
         set_masks(model, torch.randn(edge_index.size(1)), edge_index)
     else:
-        conv.register_forward_hook(lambda module, args, out: out * torch.arange(9)[:, None])
+        module = conv if how == 'hook' else model.encoder.node_encoder.encoder
+        module.register_forward_hook(lambda module, args, out: out * torch.arange(9)[:, None])
     monkeypatch.setattr(TwinPairs, 'of', None)  # would fail
     batch = Batch.from_data_list(
         [Data(x=torch.ones(9, 3), edge_index=edge_index, y=torch.ones(1))]
