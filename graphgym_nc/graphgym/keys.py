@@ -128,7 +128,9 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('dataset.shuffle_split', FLAG, 'Whether the split is drawn at random'),
         Key('dataset.split_mode', SPLIT_MODE,
             'The data set\'s own split if it has one, only its own (`custom`), or '
-            'cross-validation with `seed` as the fold'),
+            'cross-validation with `seed` as the fold: drawn as GIN\'s code does, or by GIN\'s '
+            'files. The fold is validation; with `-inner` it is the test, and validation is a '
+            'tenth of the rest'),
         Key('dataset.transform', registered('a PyG transform', TRANSFORMS, 'none'),
             'Transform of every graph'),
         Key('dataset.to_undirected', FLAG, 'Whether every edge is given its reverse'),

@@ -1,10 +1,11 @@
 """What the value of a configuration key may be, in words and as a test."""
 
 import math
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
+
+from graphgym_nc.datasets.splits import Folds
 
 _LARGEST = 2**32 - 1  # as a seed of NumPy
 
@@ -83,6 +84,6 @@ def shares(values: list[Any]) -> bool:
 
 SHARES = Rule('two or three shares that add up to at most 1', shares)
 SPLIT_MODE = Rule(
-    'random, custom or cv-stratified-<folds>',
-    lambda mode: bool(re.fullmatch(r'random|custom|cv-stratified-([2-9]|[1-9]\d+)', mode)),
+    'random, custom, cv-stratified-<folds> or gin-folds, each of the last two also with -inner',
+    lambda mode: mode in ('random', 'custom') or Folds.of(mode) is not None,
 )

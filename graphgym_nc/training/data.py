@@ -21,7 +21,13 @@ from torch_geometric.utils import index_to_mask
 from graphgym_nc.datasets.generated import GeneratedDataset
 from graphgym_nc.datasets.ogb_files import ogb_files_allowed
 from graphgym_nc.datasets.prepared import prepared_once
-from graphgym_nc.datasets.splits import ratio_split, stratified_fold
+from graphgym_nc.datasets.splits import (
+    Folds,
+    gin_fold,
+    inner_validation,
+    ratio_split,
+    stratified_fold,
+)
 from graphgym_nc.graphgym.keys import TRANSFORMS
 from graphgym_nc.graphgym.loader import load_dataset
 from graphgym_nc.graphgym.validation import ConfigError
@@ -72,7 +78,7 @@ class DataModule(pl.LightningDataModule):
 
     def __init__(self, first: int | None = None) -> None:
         super().__init__()
-        whole = cfg.dataset.split_mode.startswith('cv-')  # folds need all labels
+        whole = Folds.of(cfg.dataset.split_mode) is not None  # folds need all labels
         self.dataset = _load(None if whole else first)
         self.source: str = getattr(self.dataset, 'source', 'as loaded by PyG')
         add_transforms(self.dataset)
@@ -115,8 +121,9 @@ def split_dataset(dataset: InMemoryDataset) -> list[InMemoryDataset]:
     :obj:`dataset.split`. Folds of a cross-validation go by the seed.
     """
     mode = cfg.dataset.split_mode
-    if mode.startswith('cv-'):
-        return _fold(dataset, int(mode.rpartition('-')[2]))
+    folds = Folds.of(mode)
+    if folds is not None:
+        return _fold(dataset, folds)
     own = _own_split(dataset)
     if own is not None:
         return own
@@ -169,17 +176,25 @@ def _random_split(size: int) -> list[Tensor]:
     return parts
 
 
-def _fold(dataset: InMemoryDataset, num_folds: int) -> list[InMemoryDataset]:
+def _fold(dataset: InMemoryDataset, folds: Folds) -> list[InMemoryDataset]:
+    mode, labels = cfg.dataset.split_mode, dataset._data.y.view(-1)
     if cfg.dataset.task != 'graph':
         raise ConfigError(
-            f"'dataset.split_mode: {cfg.dataset.split_mode}' is for graphs, but 'dataset.task' is "
+            f"'dataset.split_mode: {mode}' is for graphs, but 'dataset.task' is "
             f"'{cfg.dataset.task}'"
         )
     try:
-        parts = stratified_fold(dataset._data.y.view(-1), num_folds, cfg.seed)
-    except ValueError as error:
-        raise ConfigError(f"'seed' is the fold of a cross-validation: {error}") from error
-    logging.info('Fold %d of %d: %s', cfg.seed, num_folds, [len(part) for part in parts])
+        if folds.files:
+            folder = Path(cfg.dataset.dir) / cfg.dataset.name / '10fold_idx'
+            parts = gin_fold(folder, len(dataset), cfg.seed)
+        else:
+            parts = stratified_fold(labels, folds.number, cfg.seed)
+        if folds.inner:
+            parts = inner_validation(parts, labels)
+    except (ValueError, OSError) as error:
+        where = f"'dataset.split_mode: {mode}', where 'seed' is the fold"
+        raise ConfigError(f'{where}: {error}') from error
+    logging.info('Fold %d of %d: %s', cfg.seed, folds.number, [len(part) for part in parts])
     return [dataset[index] for index in parts]
 
 

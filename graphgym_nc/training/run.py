@@ -20,6 +20,7 @@ from torch_geometric.graphgym.config import assert_cfg, cfg, get_fname, set_cfg
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.datasets.fingerprint import data_fingerprint
+from graphgym_nc.datasets.splits import Folds
 from graphgym_nc.graphgym.config import merge, parse_opts
 from graphgym_nc.graphgym.validation import ConfigError, best_metric, check_cfg
 from graphgym_nc.results.aggregate import AggError, aggregate, write_aggregate
@@ -156,7 +157,7 @@ def report(out_dir: Path) -> None:
     write_aggregate(out_dir, result)
     best = result.reported
     metric, number = best['val']['metric'], best['val']['seeds']
-    unit = 'fold' if cfg.dataset.split_mode.startswith('cv-') else 'seed'
+    unit = 'seed' if Folds.of(cfg.dataset.split_mode) is None else 'fold'
     own = best is result.best
     kind = 'epoch by validation' if own else f'epoch by the mean of all {unit}s'
     print(f"At the best {kind}, {metric}, {number} {unit}(s), in '{out_dir}':")

@@ -1,8 +1,17 @@
+import subprocess
+import sys
+
 import pytest
 import torch
 from sklearn.model_selection import StratifiedKFold
 
-from graphgym_nc.datasets.splits import ratio_split, stratified_fold
+from graphgym_nc.datasets.splits import (
+    Folds,
+    gin_fold,
+    inner_validation,
+    ratio_split,
+    stratified_fold,
+)
 
 
 def test_ratio_split_in_order():
@@ -46,3 +55,73 @@ def test_folds_are_those_of_gin():
     assert sorted(seen) == list(range(60))
     with pytest.raises(ValueError, match='no fold 10 of 10'):
         stratified_fold(labels, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ('mode', 'folds'),
+    [
+        ('cv-stratified-10', Folds(10, files=False, inner=False)),
+        ('cv-stratified-5-inner', Folds(5, files=False, inner=True)),
+        ('gin-folds', Folds(10, files=True, inner=False)),
+        ('gin-folds-inner', Folds(10, files=True, inner=True)),
+        ('cv-stratified-1', None),
+        ('gin-folds-5', None),
+        ('random', None),
+    ],
+)
+def test_modes(mode, folds):
+    assert Folds.of(mode) == folds
+
+
+@pytest.fixture
+def fold_files(tmp_path):
+    """Ten folds of 40 graphs, of which the last is in none."""
+    folder = tmp_path / '10fold_idx'
+    folder.mkdir()
+    for fold in range(10):
+        test = {i for i in range(39) if i % 10 == fold}
+        for name, indices in (('test', test), ('train', set(range(40)) - test)):
+            text = ''.join(f'{i}\n' for i in sorted(indices))
+            (folder / f'{name}_idx-{fold + 1}.txt').write_text(text)
+    return folder
+
+
+def test_folds_of_files(fold_files):
+    train, held_out = gin_fold(fold_files, 40, 9)
+    assert held_out.tolist() == [9, 19, 29]
+    assert sorted([*train.tolist(), *held_out.tolist()]) == list(range(40))
+
+
+def test_bad_fold_files(fold_files):
+    with pytest.raises(ValueError, match='no fold 10 of 10'):
+        gin_fold(fold_files, 40, 10)
+    with pytest.raises(ValueError, match='no folds of 39 graphs'):
+        gin_fold(fold_files, 39, 0)
+    (fold_files / 'test_idx-1.txt').write_text('39\n')  # which is in training, too
+    with pytest.raises(ValueError, match='no folds of 40 graphs'):
+        gin_fold(fold_files, 40, 0)
+    (fold_files / 'test_idx-1.txt').unlink()
+    with pytest.raises(FileNotFoundError, match=r'test_idx-1.*dataset\.zip of .*cv-stratified-10'):
+        gin_fold(fold_files, 40, 0)
+
+
+def test_inner_validation():
+    labels = torch.tensor([0] * 130 + [1] * 70)
+    parts = stratified_fold(labels, 10, 3)
+    train, val, test = inner_validation(parts, labels)
+    assert test.tolist() == parts[1].tolist()
+    assert sorted([*train.tolist(), *val.tolist()]) == parts[0].tolist()
+    assert labels[val].bincount().tolist() == [12, 6]  # of 117 and 63
+    again, other = (inner_validation(parts, labels, seed)[1] for seed in (0, 1))
+    assert torch.equal(val, again)
+    assert not torch.equal(val, other)
+
+
+@pytest.mark.parametrize(('name', 'size', 'left_out'), [('MUTAG', 188, 8), ('PROTEINS', 1113, 3)])
+def test_folds_of_gin(shared_data, tmp_path, name, size, left_out):
+    command = [sys.executable, shared_data / 'unpack.py', 'folds', name, tmp_path]
+    subprocess.run(command, check=True)
+    folds = [gin_fold(tmp_path, size, fold) for fold in range(10)]
+    held_out = torch.cat([test for _, test in folds])
+    assert len(held_out.unique()) == len(held_out) == size - left_out
+    assert all(len(train) + len(test) == size for train, test in folds)

@@ -140,7 +140,34 @@ def test_folds_go_by_the_seed(cfg, serve):
         held_out += numbers(DataModule().loaders[1])
     assert sorted(held_out) == list(range(30))
     cfg.seed = 5
-    with pytest.raises(ConfigError, match=r"'seed' is the fold .*no fold 5 of 5"):
+    with pytest.raises(ConfigError, match=r"'seed' is the fold: .*no fold 5 of 5"):
+        DataModule()
+
+
+def test_a_fold_with_a_validation_set_of_its_own(cfg, serve):
+    serve(labelled(60))
+    cfg.dataset.task, cfg.dataset.split_mode = 'graph', 'cv-stratified-5'
+    cfg.seed = 2
+    rest, held_out = (numbers(loader) for loader in DataModule().loaders)
+    cfg.dataset.split_mode = 'cv-stratified-5-inner'
+    train, val, test = (numbers(loader) for loader in DataModule().loaders)
+    assert cfg.share.num_splits == 3
+    assert (test, sorted(train + val)) == (held_out, rest)
+    assert len(val) == 5
+
+
+def test_folds_of_files(cfg, serve, tmp_path):
+    serve(labelled(20))
+    cfg.dataset.task, cfg.dataset.split_mode = 'graph', 'gin-folds'
+    with pytest.raises(ConfigError, match=r"'dataset.split_mode: gin-folds', .*dataset\.zip"):
+        DataModule()
+    folder = tmp_path / 'datasets' / cfg.dataset.name / '10fold_idx'
+    folder.mkdir(parents=True)
+    (folder / 'train_idx-1.txt').write_text(''.join(f'{i}\n' for i in range(2, 20)))
+    (folder / 'test_idx-1.txt').write_text('0\n1\n')
+    assert [numbers(loader) for loader in DataModule().loaders] == [[*range(2, 20)], [0, 1]]
+    cfg.dataset.split_mode = 'gin-folds-inner'
+    with pytest.raises(ConfigError, match=r'gin-folds-inner.*number of classes'):
         DataModule()
 
 
