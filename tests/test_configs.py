@@ -14,6 +14,7 @@ from graphgym_nc.results.differences import flat
 from graphgym_nc.sweeps.configs import generate, task_name
 from graphgym_nc.sweeps.grid import Grid
 from graphgym_nc.training.run import main
+from tests.counting_file import write_counting
 from tests.tu_files import write_tu
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +44,7 @@ def data_dir(tmp_path_factory):
         number = 10 * classes
         graphs = [nx.gnp_random_graph(8, 0.6, seed=i) for i in range(number)]
         write_tu(root, name, graphs, [i % classes for i in range(number)], labels)
+    write_counting(root, 'regular', [nx.gnp_random_graph(8, 0.6, seed=i) for i in range(40)])
     save_ppa_like(root / 'ogbg_ppa', draw_ppa_like(80, num_nodes=10, num_edges=25))
     return root
 
@@ -96,7 +98,15 @@ def test_the_learning_rate_falls_at_regular_steps(path):
 
 @pytest.mark.parametrize(
     ('name', 'number'),
-    [('counting', 2), ('ppa', 3), ('sbm', 10), ('sparse', 6), ('time', 12), ('tu', 12)],
+    [
+        ('counting', 2),
+        ('counting_regular', 18),
+        ('ppa', 3),
+        ('sbm', 10),
+        ('sparse', 6),
+        ('time', 12),
+        ('tu', 12),
+    ],
 )
 def test_grids_of_the_tables(name, number):
     grid = Grid.load(ROOT / 'grids' / f'{name}.txt')

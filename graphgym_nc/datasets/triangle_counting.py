@@ -8,20 +8,20 @@ import torch
 from torch_geometric.data import Data
 
 from graphgym_nc.datasets.generated import GeneratedDataset
-from graphgym_nc.triangles.listing import find_triangles
+from graphgym_nc.datasets.subgraph_counts import set_targets
 
 _REGULAR = ((10, 6), (15, 6), (20, 5), (30, 5))  # nodes, degree
 
 
 class TriangleCounting(GeneratedDataset):
-    r"""Random graphs whose triangles are to be counted, after `"Can Graph
+    r"""Random graphs whose triangles, or other subgraphs, are to be counted, after `"Can Graph
     Neural Networks Count Substructures?" <https://arxiv.org/abs/2002.04025>`_
     (Chen et al., 2020).
 
     Every other graph is an Erdos-Renyi graph of 10 nodes and density 0.3; the
     others are random regular graphs of 10, 15, 20 or 30 nodes and degree 6, 6,
     5 or 5, less as many random edges as they have nodes. All nodes have the
-    same feature. The target :obj:`y` is the number of triangles, divided by
+    same feature. The target :obj:`y` is the number of subgraphs, divided by
     its standard deviation over all graphs.
 
     Args:
@@ -29,6 +29,7 @@ class TriangleCounting(GeneratedDataset):
         num_graphs: The number of graphs; 30 % of them are for training, 20 %
             for validation, 50 % for testing.
         seed: The seed.
+        target: What is counted: see :mod:`graphgym_nc.datasets.subgraph_counts`.
         transform: A transform for every access.
         first: Draw so many graphs of each split at most, and keep no file.
     """
@@ -38,15 +39,18 @@ class TriangleCounting(GeneratedDataset):
         root: str | Path,
         num_graphs: int = 5000,
         seed: int = 0,
+        target: str = 'triangle',
         transform: Callable[[Any], Any] | None = None,
         first: int | None = None,
     ) -> None:
         if num_graphs < 10:
             raise ValueError(f"'num_graphs' is {num_graphs}, but must be at least 10")
-        self.seed = seed
+        self.seed, self.target = seed, target
         train, val = num_graphs * 3 // 10, num_graphs * 2 // 10
         sizes = (train, val, num_graphs - train - val)
         folder = f'triangle_counting_generated_{num_graphs}_seed{seed}'
+        if target != 'triangle':
+            folder += f'_{target}'
         super().__init__(Path(root) / folder, sizes, transform, first)
         self.source = f'generated, seed {seed}'
 
@@ -56,11 +60,8 @@ class TriangleCounting(GeneratedDataset):
 
     def draw(self) -> Iterator[Data]:
         graphs = list(super().draw())
-        count = torch.tensor([find_triangles(g.edge_index, g.num_nodes).size(1) for g in graphs])
-        target = count / count.float().std()
-        for data, y in zip(graphs, target, strict=True):
-            data.y = y.view(1)
-            yield data
+        set_targets(graphs, self.target)
+        yield from graphs
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}({len(self)})'

@@ -9,6 +9,8 @@ from torch_geometric.graphgym.config import set_cfg
 from yacs.config import CfgNode
 
 from graphgym_nc import kernels
+from graphgym_nc.datasets.counting_files import FILES
+from graphgym_nc.datasets.subgraph_counts import TARGETS
 from graphgym_nc.graphgym.rules import (
     ANY,
     FINITE,
@@ -109,7 +111,11 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'Seconds to wait for a data server that does not answer', 5.0),
     ),
     'Counting triangles': (
-        Key('nc.counting_graphs', integer(10), 'Number of random graphs', 5000),
+        Key('nc.counting_source', one_of('auto', *FILES, 'generated'),
+            'Which graphs: those of a file, or graphs that are drawn. `auto` takes `regular` if '
+            'its file is there, and `nc.counting_graphs` is 5000', 'auto'),
+        Key('nc.counting_target', one_of(*TARGETS), 'What is counted', 'triangle'),
+        Key('nc.counting_graphs', integer(10), 'Number of random graphs to draw', 5000),
         Key('nc.counting_seed', integer(0), 'Seed of the random graphs', 0),
     ),
     'Data': (

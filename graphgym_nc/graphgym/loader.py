@@ -4,7 +4,7 @@ from torch_geometric.data import InMemoryDataset
 from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 
-from graphgym_nc.datasets import TriangleCounting, load_sbm, load_tu
+from graphgym_nc.datasets import load_counting, load_sbm, load_tu
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import check_choice
 from graphgym_nc.utils.split_names import SPLITS
@@ -39,8 +39,14 @@ def load_dataset(
         return load_tu(dataset_dir, name, cfg.nc.download_timeout)
     if format == 'NC':
         check_choice('dataset.name', name, ['TriangleCounting'])
-        number, seed = cfg.nc.counting_graphs, cfg.nc.counting_seed
-        return TriangleCounting(dataset_dir, number, seed, first=first)
+        return load_counting(
+            dataset_dir,
+            cfg.nc.counting_source,
+            cfg.nc.counting_target,
+            num_graphs=cfg.nc.counting_graphs,
+            seed=cfg.nc.counting_seed,
+            first=first,
+        )
     ogb_name = name.replace('_', '-')
     if format == 'OGB' and ogb_name.startswith('ogbg-'):
         from graphgym_nc.datasets.ogb_graphs import OGBGraphs  # OGB's import asks the network
