@@ -14,6 +14,8 @@ from filelock import FileLock
 from torch_geometric.data import Data, InMemoryDataset
 from tqdm import tqdm
 
+from graphgym_nc.utils.files import replacing
+
 
 def prepared_alone(folder: Path) -> FileLock:
     """A lock under which one process at a time prepares a folder of data."""
@@ -86,7 +88,5 @@ class GeneratedDataset(InMemoryDataset):
         progress = tqdm(
             self.draw(), f'Drawing {Path(self.root).name}', sum(self.drawn), disable=None
         )
-        path = Path(self.processed_paths[0])
-        unfinished = path.with_suffix('.unfinished')
-        self.save(list(progress), str(unfinished))
-        unfinished.replace(path)
+        with replacing(Path(self.processed_paths[0])) as unfinished:
+            self.save(list(progress), str(unfinished))

@@ -11,6 +11,7 @@ from torch_geometric.datasets import GNNBenchmarkDataset
 from graphgym_nc.datasets.download import unpacked
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.sbm import PUBLISHED_AVERAGES, GeneratedSBM
+from graphgym_nc.utils.files import is_full
 from graphgym_nc.utils.split_names import SPLITS
 
 
@@ -97,6 +98,8 @@ def _load_official(root: str | Path, name: str, timeout: float) -> OfficialSBM |
                 (folder / raw.name).replace(raw)
         return OfficialSBM(root, name)
     except (OSError, BadZipFile) as error:
+        if is_full(error):
+            raise
         logging.info('Could not fetch %s: %s', GNNBenchmarkDataset.urls[name], error)
         return None
 

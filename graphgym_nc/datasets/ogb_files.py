@@ -1,5 +1,6 @@
 """The files of OGB's graphs: read with little memory, loaded with none."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 from tqdm import tqdm
+
+from graphgym_nc.utils.files import replacing
 
 # Rows of a text file that are parsed at once.
 _CHUNK = 1 << 18
@@ -69,9 +72,11 @@ def convert(raw: Path, path: Path, binary: bool) -> None:
     """
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         graphs = _read_npz(raw) if binary else _read_text(raw, Path(scratch))
-        unfinished = path.with_suffix('.unfinished')
-        torch.save(graphs, unfinished)
-        unfinished.replace(path)
+        with replacing(path) as unfinished, open(unfinished, 'wb') as file:
+            try:
+                torch.save(graphs, file)
+            except RuntimeError as error:  # which hides the reason, such as a full disk
+                raise error.__context__ or error from None
 
 
 def _read_text(raw: Path, scratch: Path) -> tuple[Data, Slices]:
@@ -79,7 +84,7 @@ def _read_text(raw: Path, scratch: Path) -> tuple[Data, Slices]:
     num_nodes = _column(raw / 'num-node-list.csv.gz')
     num_edges = _column(raw / 'num-edge-list.csv.gz')
     total = int(num_edges.sum())
-    edge_index = open_memmap(scratch / 'edge_index.npy', 'w+', np.int64, (2, 2 * total))
+    edge_index = _on_disk(scratch / 'edge_index.npy', np.int64, (2, 2 * total))
     for begin, rows in _chunks(raw / 'edge.csv.gz', total):
         end = begin + len(rows)
         both = np.stack([rows, rows[:, ::-1]], axis=1)  # OGB: an edge, then its reverse
@@ -87,8 +92,7 @@ def _read_text(raw: Path, scratch: Path) -> tuple[Data, Slices]:
     edge_attr: np.memmap[Any, Any] | None = None
     for begin, rows in _chunks(raw / 'edge-feat.csv.gz', total):
         if edge_attr is None:
-            shape = (2 * total, rows.shape[1])
-            edge_attr = open_memmap(scratch / 'edge_attr.npy', 'w+', np.float32, shape)
+            edge_attr = _on_disk(scratch / 'edge_attr.npy', np.float32, (2 * total, rows.shape[1]))
         edge_attr[2 * begin : 2 * (begin + len(rows))] = rows.repeat(2, axis=0)
     if edge_attr is None:
         raise ValueError(f"there are no edge features in '{raw}'")
@@ -125,6 +129,14 @@ def _collated(
     edges = torch.from_numpy(np.concatenate([[0], np.cumsum(num_edges)]))
     graphs = torch.arange(len(num_nodes) + 1)
     return data, {'edge_index': edges, 'edge_attr': edges, 'y': graphs}
+
+
+def _on_disk(path: Path, dtype: type[Any], shape: tuple[int, int]) -> np.memmap[Any, Any]:
+    array = open_memmap(path, 'w+', dtype, shape)
+    # A full disk is an error now. Later, it would kill the process.
+    with open(path, 'r+b') as file:
+        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
 
 
 def _column(path: Path) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ from torch_geometric.utils import degree
 
 from graphgym_nc.datasets.download import unpacked
 from graphgym_nc.datasets.generated import prepared_alone
+from graphgym_nc.utils.files import is_full
 
 
 def load_tu(root: str | Path, name: str, timeout: float = 5.0) -> TUDataset:
@@ -50,6 +51,8 @@ def _fetch(folder: Path, timeout: float) -> None:
         with unpacked(url, folder, timeout) as content:
             (content / folder.name).replace(raw)
     except (OSError, BadZipFile) as error:
+        if is_full(error):
+            raise
         raise FileNotFoundError(
             f"'{raw / folder.name}_A.txt' does not exist, and {url} cannot be had ({error}); put "
             f"the files of that archive ('{folder.name}_A.txt', '{folder.name}_graph_indicator."

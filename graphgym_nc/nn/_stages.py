@@ -154,6 +154,7 @@ def only_sums(conv: MessagePassing, cls: type[MessagePassing]) -> bool:
     return (
         all(getattr(type(conv), name) is getattr(cls, name) for name in _STEPS)
         and type(conv.aggr_module) is SumAggregation
+        and is_plain(conv.aggr_module)
         and conv.flow == 'source_to_target'
         and conv.decomposed_layers == 1
         and not conv.explain

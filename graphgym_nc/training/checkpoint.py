@@ -1,6 +1,5 @@
 """Checkpoints to go on from, and to use."""
 
-import io
 import logging
 import random
 import time
@@ -15,7 +14,7 @@ from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.training.callbacks import LoggerCallback
 from graphgym_nc.utils.distributed import broadcast, is_first
-from graphgym_nc.utils.files import write_atomically
+from graphgym_nc.utils.files import save_atomically
 
 LAST, BEST = 'last.ckpt', 'best.ckpt'
 _SECONDS = 60.0
@@ -74,9 +73,7 @@ class CompleteCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        buffer = io.BytesIO()
-        torch.save(checkpoint, buffer)
-        write_atomically(Path(path), buffer.getvalue())
+        save_atomically(Path(path), checkpoint)
 
 
 def last_checkpoint(run_dir: Path) -> tuple[Path | None, int]:

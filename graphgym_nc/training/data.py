@@ -32,6 +32,7 @@ from graphgym_nc.graphgym.keys import TRANSFORMS
 from graphgym_nc.graphgym.loader import load_dataset
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader
+from graphgym_nc.utils.files import is_full
 from graphgym_nc.utils.split_names import SPLITS
 
 
@@ -53,6 +54,9 @@ def _load(first: int | None) -> InMemoryDataset:
             f"there is no data set 'dataset.name: {name}' of 'dataset.format: {kind}': {error}"
         ) from error
     except OSError as error:
+        if is_full(error):
+            place = f"the data in 'dataset.dir: {folder}'"
+            raise OSError(error.errno, f'{error.strerror}: {place} need more') from error
         raise ConfigError(
             f"'dataset.name: {name}' is not in 'dataset.dir: {folder}', and could not be fetched: "
             f'{error}'

@@ -35,7 +35,7 @@ from graphgym_nc.training.statistics import RunError, logging_to
 from graphgym_nc.training.train import create_model
 from graphgym_nc.utils.cores import available_cpus
 from graphgym_nc.utils.distributed import first_only, is_first
-from graphgym_nc.utils.files import is_full
+from graphgym_nc.utils.files import is_full, save_atomically
 from graphgym_nc.utils.memory import keep_freed_memory
 from graphgym_nc.utils.packaged import ROOT, ListPackaged, packaged_config
 from graphgym_nc.utils.split_names import SPLITS
@@ -208,8 +208,7 @@ def run_eval(args: argparse.Namespace) -> None:
     metrics, pred, true = evaluate(args.eval, args.split)
     print(json.dumps({'split': args.split, **metrics}))
     if args.out is not None:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        torch.save({'pred': pred, 'true': true, 'metrics': metrics}, args.out)
+        save_atomically(args.out, {'pred': pred, 'true': true, 'metrics': metrics})
         print(f"Predictions and labels: '{args.out}'")
 
 

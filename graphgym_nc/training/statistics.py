@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,8 @@ def logging_to(folder: Path) -> Iterator[None]:
         logging.root.handlers = before
         logging.root.setLevel(level)
         for handler in handlers:
-            handler.close()
+            with suppress(OSError):  # a full disk, of which another error has told
+                handler.close()
 
 
 class Metrics(Logger):

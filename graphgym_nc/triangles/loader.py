@@ -33,5 +33,5 @@ class _Collate:
     def __call__(self, graphs: list[Any]) -> Batch:
         batch = self.collate(graphs)
         with kernels.use(self.kernel):
-            batch.triangle_incidence = TriangleIncidence.build(batch.edge_index, batch.num_nodes)
+            batch.triangle_incidence = TriangleIncidence.from_data(batch)
         return batch

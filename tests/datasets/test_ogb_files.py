@@ -1,5 +1,6 @@
 import gzip
 import pickle
+import resource
 
 import numpy as np
 import pytest
@@ -68,6 +69,24 @@ def test_text_that_breaks_off(tmp_path, graphs):
     with pytest.raises(ValueError, match=r'edge-feat.csv.gz. has .* is it complete'):
         convert(path.parent, tmp_path / 'ours.pt', binary=False)
     assert not (tmp_path / 'ours.pt').exists()
+
+
+@pytest.mark.parametrize('limit', [20_000, 60_000])  # as it reads, as it writes
+def test_a_full_disk_is_an_error(tmp_path, graphs, limit):
+    write_text(tmp_path / 'ogbg_ppa', graphs)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(OSError, match='File too large'):
+            convert(tmp_path / 'ogbg_ppa' / 'raw', tmp_path / 'ours.pt', binary=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == ['ogbg_ppa']
+
+
+def test_what_is_on_disk_has_its_room(tmp_path):
+    array = ogb_files._on_disk(tmp_path / 'array', np.int64, (1000, 1000))
+    assert (tmp_path / 'array').stat().st_blocks * 512 >= array.nbytes
 
 
 def test_classes_are_allowed_for_a_while(tmp_path):

@@ -326,8 +326,10 @@ def sample_random_nodes(data):
     return next(iter(RandomNodeLoader(data, num_parts=2, shuffle=True)))
 
 
+@pytest.mark.parametrize('kernel', kernels.CHOICES)
 @pytest.mark.parametrize('sample', [cut_nodes, cut_edges, sample_random_nodes])
-def test_sampled_graphs_with_stale_triangles(cfg, sample):
+def test_sampled_graphs_with_stale_triangles(cfg, sample, kernel):
+    cfg.nc.kernel = kernel
     sampled = sample(AddTriangles()(graph()))
     assert 'triangle_index' in sampled
     fresh = sampled.clone()
@@ -338,12 +340,17 @@ def test_sampled_graphs_with_stale_triangles(cfg, sample):
     assert torch.equal(ours['pred_score'], theirs['pred_score'])
 
 
-def test_attached_triangles_are_used(cfg, monkeypatch):
+@pytest.mark.parametrize('kernel', ['torch', 'numba'])
+def test_attached_triangles_are_used_where_torch_computes(cfg, kernel, monkeypatch):
+    cfg.nc.kernel = kernel
     batch = Batch.from_data_list([AddTriangles()(graph(seed=i)) for i in range(3)])
     model = model_of(cfg).eval()
     expected = step(model, batch)['pred_score']
-    monkeypatch.delattr('graphgym_nc.triangles.build.list_triangles')
-    torch.testing.assert_close(step(model, batch.clone())['pred_score'], expected)
+    if kernel == 'torch':
+        monkeypatch.delattr('graphgym_nc.triangles.build.list_triangles')
+    else:
+        del batch.triangle_index
+    torch.testing.assert_close(step(model, batch)['pred_score'], expected)
 
 
 def count_builds(monkeypatch):

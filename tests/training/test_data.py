@@ -12,6 +12,7 @@ from torch_geometric.graphgym.loader import create_loader
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.data import DataModule
+from graphgym_nc.utils.files import is_full
 from tests.reference import dense_graph
 from tests.tu_files import write_tu
 
@@ -275,3 +276,17 @@ def test_graphs_of_ogb_with_stock_graphgym(cfg, tmp_path):
     theirs = [len(loader.dataset) for loader in create_loader()]
     assert ours == theirs == [40, 20, 20]
     assert (cfg.share.dim_in, cfg.share.dim_out, cfg.share.num_splits) == (1, 37, 3)
+
+
+def test_a_full_disk_names_the_folder_of_the_data(cfg, tmp_path):
+    folder = tmp_path / 'triangle_counting_generated_20_seed0' / 'processed'
+    folder.mkdir(parents=True)
+    (folder / 'data_v1.pt.unfinished').symlink_to('/dev/full')
+    cfg.dataset.format, cfg.dataset.name, cfg.dataset.dir = 'NC', 'TriangleCounting', str(tmp_path)
+    cfg.dataset.task, cfg.nc.counting_graphs = 'graph', 20
+    message = f"No space left on device: the data in 'dataset.dir: {tmp_path}' need more"
+    with pytest.raises(OSError, match=message) as error:
+        DataModule()
+    assert is_full(error.value)
+    assert not [*folder.glob('*.unfinished')]
+    assert len(DataModule().dataset) == 20

@@ -197,8 +197,8 @@ def test_a_full_disk_names_the_file_and_the_run_goes_on(undisturbed):
     unfinished = checkpoints / f'last.ckpt.{platform.node()}.{os.getpid()}.unfinished'
     unfinished.symlink_to('/dev/full')
     message = (
-        r"no room for 'parts/nc_counting/0/ckpt/last.ckpt', which needs \d\d\d,\d+ bytes; make "
-        r'room, then go on with train.auto_resume True'
+        r"No space left on device: 'parts/nc_counting/0/ckpt/last.ckpt' needs \d\d\d,\d+ bytes; "
+        r'make room, then go on with train.auto_resume True'
     )
     with pytest.raises(SystemExit, match=message):
         main(command('out_dir', 'parts'))
@@ -208,6 +208,15 @@ def test_a_full_disk_names_the_file_and_the_run_goes_on(undisturbed):
     main(command('out_dir', 'parts', 'train.auto_resume', 'True'))
     assert figures('parts') == undisturbed
     assert {path.name for path in checkpoints.iterdir()} == {'best.ckpt', 'last.ckpt'}
+
+
+def test_a_log_on_a_full_disk_hides_nothing(undisturbed):
+    log = Path('parts/nc_counting/0/logging.log')
+    log.parent.mkdir(parents=True)
+    log.symlink_to('/dev/full')
+    main(command('out_dir', 'parts'))
+    assert figures('parts') == undisturbed
+    assert record('parts')['status'] == 'DONE'
 
 
 def test_nan_is_a_failure_that_names_the_epoch():

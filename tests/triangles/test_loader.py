@@ -5,6 +5,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from graphgym_nc import TriangleIncidence
 from graphgym_nc.graphgym.layer import incidence_of
 from graphgym_nc.training.data import DataModule
+from graphgym_nc.transforms import AddTriangles
 from graphgym_nc.triangles.loader import TriangleLoader
 from tests.incidences import assert_same
 from tests.reference import dense_graph
@@ -37,6 +38,15 @@ def test_batches_bring_their_triangles(workers, monkeypatch):
         assert moved.triangle_incidence.weight.is_meta
         sizes.append(batch.num_graphs)
     assert sizes == [3, 1]
+
+
+def test_triangles_of_the_data_are_used_where_torch_computes(monkeypatch):
+    graphs = [AddTriangles()(graph) for graph in Graphs()]
+    monkeypatch.delattr('graphgym_nc.triangles.build.list_triangles')
+    (batch,) = TriangleLoader(graphs, 'torch', batch_size=6)
+    assert_same(
+        batch.triangle_incidence, TriangleIncidence.build(batch.edge_index, batch.num_nodes)
+    )
 
 
 def test_attached_triangles_of_other_edges_are_not_used():
