@@ -1,49 +1,33 @@
-import logging
 import threading
 import time
 
 import pytest
 
-from graphgym_nc.datasets.prepared import prepared_once
+from graphgym_nc.datasets.generated import prepared_alone
 
 
-def test_one_prepares_and_the_others_wait(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
-    ready, seen = threading.Event(), []
+def test_one_at_a_time(tmp_path):
+    within, most = [], []
 
     def load():
-        with prepared_once(tmp_path / 'data', 'format', 1):
-            if not seen:
-                time.sleep(0.3)
-                ready.set()
-            seen.append(ready.is_set())
+        with prepared_alone(tmp_path / 'data'), prepared_alone(tmp_path / 'data'):
+            within.append(1)
+            time.sleep(0.05)
+            most.append(len(within))
+            within.pop()
 
     threads = [threading.Thread(target=load) for _ in range(5)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == [True] * 5
-    assert caplog.text.count('Preparing the data') == 1
+    assert most == [1] * 5
 
 
-def test_failing_is_not_preparing(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
-    with pytest.raises(OSError, match='no network'), prepared_once(tmp_path):
+def test_failing_lets_the_next_one_in(tmp_path):
+    with pytest.raises(OSError, match='no network'), prepared_alone(tmp_path):
         raise OSError('no network')
-    with prepared_once(tmp_path):
-        pass
-    with prepared_once(tmp_path, 'another'):
-        pass
-    with prepared_once(tmp_path):
-        pass
-    assert caplog.text.count('Preparing the data') == 3
-
-
-def test_none_waits_once_all_is_there(tmp_path):
-    with prepared_once(tmp_path):
-        pass
-    with prepared_once(tmp_path), prepared_once(tmp_path):
+    with prepared_alone(tmp_path):
         pass
 
 
@@ -52,5 +36,5 @@ def test_data_that_cannot_be_written(tmp_path, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr('pathlib.Path.mkdir', refuse)
-    with prepared_once(tmp_path / 'read-only'):
+    with prepared_alone(tmp_path / 'read-only'):
         pass
