@@ -1,7 +1,6 @@
 """What is gained by edges that are equal: of the same features, and between the same twins."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,8 +24,8 @@ _LAYERS = 4
 
 def measure_equal_edges(workload: Workload, repeat: int) -> dict[str, Any]:
     """Times four layers on one-hot degrees, the first as wide as these: with a row for
-    every edge, with one for edges of the same features (in the first layer), and with
-    one for edges between the same twins as well (in all).
+    every edge, with one for edges of the same features (in the first layer), with one for
+    edges between the same twins (in all), and with both.
     """
     functions, incidence, x = contestants(workload)
     pairs = TwinPairs.of(incidence, x)
@@ -49,7 +48,7 @@ def measure_equal_edges(workload: Workload, repeat: int) -> dict[str, Any]:
 def contestants(
     workload: Workload,
 ) -> tuple[dict[str, Callable[[], Tensor]], TriangleIncidence, Tensor]:
-    """The three ways, what the layers run on, and the features."""
+    """The four ways, what the layers run on, and the features."""
     edge_index, num_nodes = workload.data.edge_index, workload.data.num_nodes
     incidence = TriangleIncidence.build(edge_index, num_nodes)
     number = degree(edge_index[0], num_nodes, torch.long)
@@ -70,22 +69,17 @@ def contestants(
         out.sum().backward()
         return out.detach()
 
-    def run_every_edge() -> Tensor:
-        with _nothing_merged():
-            return run(use_twins=False)
+    def run_unmerged(use_twins: bool) -> Tensor:
+        with mock.patch.object(merged_edges, '_MIN_EDGES', float('inf')):
+            return run(use_twins)
 
     functions: dict[str, Callable[[], Tensor]] = {
-        'every edge': run_every_edge,
+        'every edge': partial(run_unmerged, use_twins=False),
         'by features': partial(run, use_twins=False),
-        'and twins': partial(run, use_twins=True),
+        'by twins': partial(run_unmerged, use_twins=True),
+        'both': partial(run, use_twins=True),
     }
     return functions, incidence, x
-
-
-@contextmanager
-def _nothing_merged() -> Iterator[None]:
-    with mock.patch.object(merged_edges, '_MIN_EDGES', float('inf')):
-        yield
 
 
 def _layer(dim_in: int, dim_out: int) -> NCGNNConv:

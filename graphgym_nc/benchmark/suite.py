@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from graphgym_nc.benchmark.roofline import measure_roofline
 from graphgym_nc.benchmark.scaling import measure_scaling, slope
 from graphgym_nc.benchmark.step import PARTS, measure_run
 from graphgym_nc.benchmark.triangles import measure_triangles
-from graphgym_nc.benchmark.workloads import load_workload
+from graphgym_nc.benchmark.workloads import Workload, load_workload
 from graphgym_nc.utils.packaged import packaged
 from graphgym_nc.utils.render import markdown
 
@@ -83,28 +84,19 @@ def run_suite(names: Sequence[str], options: Options, file: Path | None = None) 
         file.write_text(json.dumps(results, indent=2) + '\n')
 
 
-def layer(options: Options) -> Rows:
-    rows = [
-        measure_layer(load_workload(n, options.datasets), options.repeat)
-        for n in options.workloads
-    ]
-    plot_ratios(rows, 'time', options.out / 'layer.png')
-    return rows
+def of_each(
+    measure: Callable[[Workload, int], dict[str, Any]], plot: Callable[..., None], file: str
+) -> Callable[[Options], Rows]:
+    """A measurement of every workload, with its plot."""
 
+    def run(options: Options) -> Rows:
+        rows = [
+            measure(load_workload(n, options.datasets), options.repeat) for n in options.workloads
+        ]
+        plot(rows, path=options.out / file)
+        return rows
 
-def memory(options: Options) -> Rows:
-    rows = [measure_memory(load_workload(name, options.datasets)) for name in options.workloads]
-    plot_ratios(rows, 'memory', options.out / 'memory.png')
-    return rows
-
-
-def triangles(options: Options) -> Rows:
-    rows = [
-        measure_triangles(load_workload(n, options.datasets), options.repeat)
-        for n in options.workloads
-    ]
-    plot_listing(rows, options.out / 'triangles.png')
-    return rows
+    return run
 
 
 def step(options: Options) -> Rows:
@@ -142,18 +134,17 @@ def equal(options: Options) -> Rows:
     ]
 
 
-def roofline(options: Options) -> Rows:
-    rows = [
-        measure_roofline(load_workload(n, options.datasets), options.repeat)
-        for n in options.workloads
-    ]
-    plot_roofline(rows, options.out / 'roofline.png')
-    return rows
-
-
 MEASURES: dict[str, Callable[[Options], Rows]] = {
-    'layer': layer, 'memory': memory, 'triangles': triangles, 'step': step, 'scaling': scaling,
-    'equal': equal, 'roofline': roofline,
+    'layer': of_each(measure_layer, partial(plot_ratios, what='time'), 'layer.png'),
+    'memory': of_each(
+        lambda workload, _: measure_memory(workload), partial(plot_ratios, what='memory'),
+        'memory.png',
+    ),
+    'triangles': of_each(measure_triangles, plot_listing, 'triangles.png'),
+    'step': step,
+    'scaling': scaling,
+    'equal': equal,
+    'roofline': of_each(measure_roofline, plot_roofline, 'roofline.png'),
 }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -41,42 +40,6 @@ class Workload:
         return torch.randn(self.data.num_nodes, self.channels, generator=generator)
 
 
-def _molecule(rng: np.random.Generator) -> Graph:
-    """Rings of six, in a row, with tails: MUTAG and NCI1 have next to no
-    triangles.
-    """
-    graph: Graph = nx.Graph()
-    for ring in range(int(rng.integers(2, 5))):
-        nx.add_cycle(graph, range(6 * ring, 6 * ring + 6))
-        graph.add_edge(6 * ring, max(6 * ring - 3, 0) or 3)
-        graph.add_edge(6 * ring + 1, f'tail {ring}')
-    return graph
-
-
-def _protein(rng: np.random.Generator) -> Graph:
-    """About 39 nodes of degree four, many of them in triangles."""
-    nodes = int(rng.integers(15, 63))
-    return nx.watts_strogatz_graph(nodes, 4, 0.35, seed=int(rng.integers(1 << 31)))
-
-
-def _ego_network(cliques: int, size: int) -> Draw:
-    """Everyone who worked with one person, in some groups: unions of cliques."""
-
-    def draw(rng: np.random.Generator) -> Graph:
-        graph: Graph = nx.Graph()
-        people = 1
-        for _ in range(int(rng.integers(1, 2 * cliques))):
-            members = int(rng.integers(2, 2 * size))
-            group = [0, *range(people, people + members)]
-            if people > 4:  # some are in two groups
-                group += rng.choice(people, 2, replace=False).tolist()
-            graph.add_edges_from(combinations(set(group), 2))
-            people += members
-        return graph
-
-    return draw
-
-
 def _social(num_nodes: int = 100_000, num_edges: int = 1_000_000) -> Data:
     """A power-law graph: the ends of edges are drawn with probabilities that fall
     with a power of a node's rank (Chung and Lu, 2002).
@@ -88,12 +51,28 @@ def _social(num_nodes: int = 100_000, num_edges: int = 1_000_000) -> Data:
     return Data(edge_index=to_undirected(torch.from_numpy(ends)), num_nodes=num_nodes)
 
 
+def _cliques(number: int, size: int) -> Draw:
+    """Everyone who worked with one person, in some groups: cliques that share a node."""
+    return lambda rng: nx.windmill_graph(rng.integers(2, 2 * number), rng.integers(3, 2 * size))
+
+
+def _rings(rng: np.random.Generator) -> Graph:
+    """Rings of six in a row: molecules of MUTAG and NCI1 have next to no triangles."""
+    return nx.hexagonal_lattice_graph(1, int(rng.integers(2, 6)))
+
+
+def _protein(rng: np.random.Generator) -> Graph:
+    """About 39 nodes of degree four, many of them in triangles."""
+    nodes = int(rng.integers(15, 63))
+    return nx.watts_strogatz_graph(nodes, 4, 0.35, seed=int(rng.integers(1 << 31)))
+
+
 _TU: dict[str, tuple[str, Draw]] = {
     'proteins': ('PROTEINS', _protein),
-    'imdb': ('IMDB-BINARY', _ego_network(3, 6)),
-    'collab': ('COLLAB', _ego_network(3, 24)),
-    'mutag': ('MUTAG', _molecule),
-    'nci1': ('NCI1', _molecule),
+    'imdb': ('IMDB-BINARY', _cliques(3, 6)),
+    'collab': ('COLLAB', _cliques(3, 24)),
+    'mutag': ('MUTAG', _rings),
+    'nci1': ('NCI1', _rings),
 }
 
 #: The workloads by name, and their widths.

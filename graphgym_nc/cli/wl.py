@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -119,25 +119,19 @@ def _trace(graphs: list[str], names: list[str], algorithm: Algorithm) -> Iterato
                     groups[number].append(node)
                 text = '  '.join(f'{c}: {groups[c]}' for c in sorted(groups))
             else:
-                counts = sorted(_counts(color.ravel().tolist()).items())
+                counts = sorted(Counter(color.ravel().tolist()).items())
                 text = '  '.join(f'{c}: {number} triples' for c, number in counts)
             yield f'  {name}   {text}'
-
-
-def _counts(values: list[int]) -> dict[int, int]:
-    out: dict[int, int] = defaultdict(int)
-    for value in values:
-        out[value] += 1
-    return out
 
 
 def _plot(
     graphs: list[str], names: list[str], algorithm: Algorithm, verdict: str, path: Path
 ) -> None:
-    from graphgym_nc.wl.plot import plot_pair, save
+    from graphgym_nc.utils.render import save_figure
+    from graphgym_nc.wl.plot import plot_pair
 
     colors: list[Tensor] = color_refinement(graphs, algorithm)
-    save(plot_pair(graphs, colors, names, verdict), path)
+    save_figure(plot_pair(graphs, colors, names, verdict), path)
 
 
 def _message(error: BaseException) -> str:

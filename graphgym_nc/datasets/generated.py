@@ -4,7 +4,7 @@ import logging
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -17,10 +17,22 @@ from tqdm import tqdm
 from graphgym_nc.utils.files import replacing
 
 
-def prepared_alone(folder: Path) -> FileLock:
-    """A lock under which one process at a time prepares a folder of data."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder / '.lock')
+@contextmanager
+def prepared_alone(folder: Path) -> Iterator[None]:
+    """Within this context, no other process prepares a folder of data. It may be entered again
+    within itself.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / '.lock', is_singleton=True)
+        lock.acquire()
+    except PermissionError:  # nothing can be prepared here
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class GeneratedDataset(InMemoryDataset):

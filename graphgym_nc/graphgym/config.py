@@ -1,7 +1,6 @@
 """Adds the plugin's keys to GraphGym's, and sets keys from files and command lines."""
 
 import copy
-from ast import literal_eval
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,6 +12,7 @@ from yacs.config import CfgNode
 from graphgym_nc.graphgym.keys import KEYS, leaves
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_type, check_value, nearest
+from graphgym_nc.results.names import literal
 
 _NOTHING = object()
 
@@ -59,7 +59,8 @@ def parse_opts(opts: Sequence[str], cfg: CfgNode) -> dict[str, Any]:
     if len(opts) % 2:
         raise ConfigError(f"'{opts[-1]}' has no value: options are KEY VALUE pairs")
     return {
-        key: typed(cfg, key, _value(text)) for key, text in zip(opts[::2], opts[1::2], strict=True)
+        key: typed(cfg, key, literal(text))
+        for key, text in zip(opts[::2], opts[1::2], strict=True)
     }
 
 
@@ -91,13 +92,6 @@ def _node(cfg: CfgNode, key: str) -> Any:
     for part in key.split('.') if key else ():
         node = node.get(part, _NOTHING) if isinstance(node, CfgNode) else _NOTHING
     return node
-
-
-def _value(text: str) -> Any:
-    try:
-        return literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def _unknown(cfg: CfgNode, key: str) -> str:

@@ -1,7 +1,7 @@
 """Statistics of data sets, beside those of the paper."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -157,13 +157,7 @@ def table(measured: dict[str, Measured]) -> pd.DataFrame:
 
 def frame(measured: dict[str, Measured]) -> pd.DataFrame:
     """The figures alone, unrounded."""
-    names = [field.name for field in fields(Measured)]
-    return pd.DataFrame(
-        [
-            {'dataset': name} | {key: getattr(m, key) for key in names}
-            for name, m in measured.items()
-        ]
-    )
+    return pd.DataFrame([{'dataset': name, **vars(m)} for name, m in measured.items()])
 
 
 def _comparable(ours: Measured, published: Statistics, field: str) -> float:

@@ -9,7 +9,7 @@ _CHOICE = re.compile(r'-([A-Za-z0-9_.]+)=(.*?)(?=-[A-Za-z0-9_.]+=|$)')
 
 def choices(name: str) -> dict[str, Any]:
     """What a grid chose for a configuration, as its name says."""
-    return {alias: _literal(value) for alias, value in _CHOICE.findall(name)}
+    return {alias: literal(value) for alias, value in _CHOICE.findall(name)}
 
 
 def sort_key(value: Any) -> tuple[bool, float, str]:
@@ -21,7 +21,8 @@ def sort_key(value: Any) -> tuple[bool, float, str]:
     return True, 0.0, str(value)
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
+    """The Python value that a text stands for, if any, or else the text."""
     try:
         return literal_eval(text)
     except (ValueError, SyntaxError):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from graphgym_nc.results.names import value_name
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.grid import Grid, Row
@@ -107,21 +109,16 @@ def draw(
 
 
 def _at(grid: Grid, index: int) -> tuple[int, Values]:
-    """The block at a position of the union, by its number, and its choices there."""
-    for number, size in enumerate(grid.sizes):
-        if index < size:
-            return number, _choose(grid.blocks[number], index)
-        index -= size
-    raise IndexError(index)
-
-
-def _choose(block: list[Row], index: int) -> Values:
-    """The choices at a position of a product, the last row moving fastest."""
-    values = []
-    for row in reversed(block):
-        index, digit = divmod(index, len(row.choices))
-        values.append(row.choices[digit])
-    return tuple(reversed(values))
+    """The block at a position of the union, by its number, and its choices there, of which
+    those of the last row move fastest.
+    """
+    number = 0
+    while index >= grid.sizes[number]:
+        index -= grid.sizes[number]
+        number += 1
+    block = grid.blocks[number]
+    digits = np.unravel_index(index, [len(row.choices) for row in block])
+    return number, tuple(row.choices[i] for row, i in zip(block, digits, strict=True))
 
 
 def _hold(row: Row, alias: str | None) -> Row:

@@ -18,9 +18,8 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import create_dataset
 from torch_geometric.utils import index_to_mask
 
-from graphgym_nc.datasets.generated import GeneratedDataset
+from graphgym_nc.datasets.generated import GeneratedDataset, prepared_alone
 from graphgym_nc.datasets.ogb_files import ogb_files_allowed
-from graphgym_nc.datasets.prepared import prepared_once
 from graphgym_nc.datasets.splits import (
     Folds,
     gin_fold,
@@ -42,7 +41,7 @@ def _load(first: int | None) -> InMemoryDataset:
     try:
         with (
             ogb,
-            prepared_once(Path(folder) / name, kind, *_generated().items()),
+            prepared_alone(Path(folder) / name),
             # In its place among the loaders, as another one may come before it.
             patch.dict(register.loader_dict, nc=partial(load_dataset, first=first)),
         ):
@@ -61,11 +60,6 @@ def _load(first: int | None) -> InMemoryDataset:
             f"'dataset.name: {name}' is not in 'dataset.dir: {folder}', and could not be fetched: "
             f'{error}'
         ) from error
-
-
-def _generated() -> dict[str, Any]:
-    """The keys that generated data depend on."""
-    return {key: cfg.nc[key] for key in sorted(cfg.nc) if key.startswith(('sbm_', 'counting_'))}
 
 
 class DataModule(pl.LightningDataModule):

@@ -57,25 +57,23 @@ class MergedEdges:
         """
         if not MergedEdges.may_pay(edges, x):
             return edges
-        from graphgym_nc.kernels.equal_rows import equal_rows, merge_edges
-
-        ends = edges.endpoints.col.view(-1, 2)
-        row = torch.empty(x.size(0), dtype=torch.int32)
-        bits = x.detach().contiguous().view(torch.int32)
-        different = equal_rows(bits.numpy(), row.numpy(), _MAX_DIFFERENT)
-        if different > _MAX_DIFFERENT:
+        row = _equal_rows(x.detach())
+        if row is None:
             return edges
-        number, weight = edges.num_edges, edges.weight
-        merged = torch.empty(number, dtype=ends.dtype)
-        size = merge_edges(ends.numpy(), row.numpy(), different, merged.numpy())
+        ends, number, weight = edges.endpoints.col.view(-1, 2), edges.num_edges, edges.weight
+        first, second = row[ends].t()
+        pair = torch.minimum(first, second) * _MAX_DIFFERENT + torch.maximum(first, second)
+        used = torch.zeros(_MAX_DIFFERENT**2, dtype=torch.bool).index_fill_(0, pair, True)
+        merged = (used.cumsum(0, dtype=ends.dtype) - 1)[pair]
+        size = int(used.sum())
         if _MIN_SAVED * size > number:
             return edges
         matrix = CSR.from_lists(merged[:, None], size)
-        first = matrix.col_t[matrix.rowptr_t[:-1]]
+        one_of_each = matrix.col_t[matrix.rowptr_t[:-1]]
         return MergedEdges(
             edges,
             matrix,
-            CSR.from_lists(ends[first], x.size(0)),
+            CSR.from_lists(ends[one_of_each], x.size(0)),
             weight.new_zeros(size).index_add_(0, merged, weight),
         )
 
@@ -102,6 +100,21 @@ class MergedEdges:
     def gather_opposite(self, src: Tensor) -> Tensor:
         """See :meth:`~graphgym_nc.TriangleIncidence.gather_opposite`."""
         return self.merged.transposed.row_sum(self.edges.gather_opposite(src))
+
+
+def _equal_rows(x: Tensor) -> Tensor | None:
+    """A number for every row, the same for rows that are equal; :obj:`None` if too many are
+    not.
+    """
+    # Rows with the same product with a random vector are most likely equal.
+    product = x.mv(torch.randn(x.size(1), generator=torch.Generator().manual_seed(0)))
+    if product[: 4 * _MAX_DIFFERENT].unique().numel() > _MAX_DIFFERENT:
+        return None
+    different, number = product.unique(return_inverse=True)
+    row = torch.arange(x.size(0))
+    like = torch.empty_like(different, dtype=torch.long).scatter_(0, number, row)
+    equal = different.numel() <= _MAX_DIFFERENT and torch.equal(x[like[number]], x)
+    return number if equal else None
 
 
 #: The edges on triangles, in any form that a network over them can run on.

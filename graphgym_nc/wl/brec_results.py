@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
+from graphgym_nc.utils.files import write_atomically
 from graphgym_nc.wl.brec import CATEGORIES, Pair
 from graphgym_nc.wl.brec_training import PairResult, Protocol, train_pair
 
@@ -50,11 +50,9 @@ class ResultLog:
         self.protocol = protocol
         self.results: dict[Key, PairResult] = {}
         run = {'protocol': asdict(protocol), 'data_sha256': _digest(brec)}
-        if self.path.exists():
-            _drop_cut_off_line(self.path)
-        if not self.path.exists() or self.path.stat().st_size == 0:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._append({**run, 'versions': _versions()})
+        if not self.path.exists():
+            self._lines = [json.dumps({**run, 'versions': _versions()})]
+            self._write()
             return
         header, self.results = _read(self.path)
         if {name: header.get(name) for name in run} != run:
@@ -62,27 +60,22 @@ class ResultLog:
                 f'{self.path} holds results of other settings or data; resume with the same '
                 'ones, or choose another file'
             )
+        self._lines = self.path.read_text().splitlines()
 
     def add(self, key: Key, result: PairResult, seconds: float) -> None:
         """Writes down a finished pair."""
         category, pair = key
-        self._append({'category': category, 'pair': pair, **result._asdict(), 'seconds': seconds})
+        record = {'category': category, 'pair': pair, **result._asdict(), 'seconds': seconds}
+        self._lines.append(json.dumps(record))
+        self._write()
         self.results[key] = result
 
     def scores(self) -> dict[str, Score]:
         """The scores of the categories that pairs were tested of."""
         return _scores(self.protocol, self.results)
 
-    def _append(self, record: dict[str, Any]) -> None:
-        # One write to a file that is open for appending: a line is there as a
-        # whole or, if the machine stops, cut off and not counted.
-        line = json.dumps(record).encode() + b'\n'
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(descriptor, line)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    def _write(self) -> None:
+        write_atomically(self.path, ''.join(f'{line}\n' for line in self._lines))
 
 
 def evaluate(
@@ -126,30 +119,17 @@ def _scores(protocol: Protocol, results: dict[Key, PairResult]) -> dict[str, Sco
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[Key, PairResult]]:
     """The settings and the results in a file."""
-    header: dict[str, Any] = {}
-    results: dict[Key, PairResult] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), start=1):
-        if not line.endswith(b'\n'):  # a pair that is being written just now
-            break
-        try:
-            record = json.loads(line)
-            if number == 1:
-                header = {'protocol': record['protocol'], **record}
-            else:
-                result = PairResult(*(record[name] for name in PairResult._fields))
-                results[record['category'], record['pair']] = result
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f'{path}, line {number}: not a result of BREC') from error
-    if not header:
-        raise ValueError(f'{path} is empty')
-    return header, results
-
-
-def _drop_cut_off_line(path: Path) -> None:
-    content = path.read_bytes()
-    complete = content.rfind(b'\n') + 1
-    if complete < len(content):
-        os.truncate(path, complete)
+    try:
+        header, *records = map(json.loads, path.read_text().splitlines())
+        results = {
+            (record['category'], record['pair']): PairResult(
+                *(record[name] for name in PairResult._fields)
+            )
+            for record in records
+        }
+        return {'protocol': header['protocol'], **header}, results
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f'{path} holds no results of BREC') from error
 
 
 def _digest(brec: dict[str, list[Pair]]) -> str:

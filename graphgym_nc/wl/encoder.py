@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import torch
+from sklearn.cluster import DBSCAN
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv, global_add_pool
@@ -114,18 +115,8 @@ def embedding_classes(embeddings: Tensor, tolerance: float = 1e-8) -> list[int]:
     :meth:`random_embeddings`: on the atlas and on BREC, rounding stays below
     :obj:`1e-11`, and different graphs are at least :obj:`1e-4` apart.
     """
-    classes = torch.arange(embeddings.size(0))
-    # Sorted by one channel, only embeddings within the tolerance there need
-    # comparing: a handful instead of all pairs.
-    order = embeddings[:, 0].argsort()
-    z = embeddings[order]
-    last = torch.searchsorted(z[:, 0].contiguous(), z[:, 0] + tolerance, right=True)
-    for i, stop in enumerate(last.tolist()):
-        near = ((z[i:stop] - z[i]).abs() <= tolerance).all(dim=1)
-        for j in (order[i:stop][near]).tolist():
-            a, b = int(classes[order[i]]), int(classes[j])
-            classes[classes == max(a, b)] = min(a, b)
-    return classes.unique(return_inverse=True)[1].tolist()
+    clusters = DBSCAN(eps=tolerance, min_samples=1, metric='chebyshev')
+    return clusters.fit_predict(embeddings.numpy()).tolist()
 
 
 def _mlp(channels: int, activation: type[torch.nn.Module]) -> torch.nn.Sequential:

@@ -47,8 +47,7 @@ def to_graph(graph: GraphLike) -> Graph:
         ValueError: If it is malformed.
     """
     if isinstance(graph, str | bytes):
-        edge_index, num_nodes = decode_graph6(graph)
-        return Graph(np.concatenate([edge_index, edge_index[::-1]], axis=1), num_nodes)
+        graph = decode_graph6(graph)
     if isinstance(graph, nx.Graph):
         return _from_networkx(graph)
     if isinstance(graph, Data):

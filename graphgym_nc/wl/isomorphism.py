@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -116,9 +117,7 @@ def wl_classes(graphs: Iterable[GraphLike], algorithm: Algorithm = 'nc-1-wl') ->
         first occur.
     """
     ids = _last(colorings(graphs, algorithm)).graph_ids()
-    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    return [int(number) for number in rank[inverse]]
+    return [int(number) for number in pd.factorize(ids)[0]]
 
 
 def undistinguished_pairs(classes: Iterable[int]) -> int:

@@ -11,7 +11,7 @@ MAX_BYTES = 8 << 30
 """The memory that 3-WL may take, in bytes."""
 
 # Measured at the peak, where all colours differ.
-_BYTES_PER_TRIPLE = 208
+_BYTES_PER_TRIPLE = 128
 
 
 def refine_triples(union: GraphUnion) -> Iterator[list[Ints]]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -67,11 +66,6 @@ def plot_expressiveness(table: pd.DataFrame) -> Figure:
     _plot_atlas(left, table, names)
     _plot_brec(right, table)
     return figure
-
-
-def save(figure: Figure, path: str | Path) -> None:
-    """Writes a figure to a file, whose ending gives the format."""
-    figure.savefig(path, dpi=150)
 
 
 def _plot_atlas(ax: Axes, table: pd.DataFrame, names: list[str]) -> None:

@@ -17,4 +17,4 @@ def test_all_ways_compute_the_same(monkeypatch):
         torch.testing.assert_close(out, outs[0], rtol=1e-2, atol=1e-2)
     row = measure_equal_edges(workload, 1)
     assert row['of features'] < row['pairs of twins'] < row['edges']
-    assert row['and twins, memory'] > 0
+    assert row['both, memory'] > 0

@@ -1,23 +1,13 @@
 import networkx as nx
 import pytest
-from hypothesis import given
 
 from graphgym_nc.wl import read_graph6
 from graphgym_nc.wl.graph6 import decode_graph6, graph6_lines
-from tests.wl.naive import networkx_graphs
 
 
 def decoded(line):
-    edge_index, num_nodes = decode_graph6(line)
-    return [tuple(edge) for edge in edge_index.T.tolist()], num_nodes
-
-
-@given(networkx_graphs(max_nodes=14, labels=False))
-def test_decode_what_networkx_encodes(graph):
-    line = nx.to_graph6_bytes(graph, header=False)
-    edges, num_nodes = decoded(line)
-    assert num_nodes == len(graph)
-    assert sorted(edges) == sorted(tuple(sorted(edge)) for edge in graph.edges)
+    graph = decode_graph6(line)
+    return sorted(graph.edges), len(graph)
 
 
 @pytest.mark.parametrize('num_nodes', [0, 1, 62, 63, 100])
@@ -31,20 +21,19 @@ def test_decode_every_form_of_the_size(num_nodes):
 
 def test_decode_by_hand():
     # From the definition of the format: 5 nodes, edges 02, 04, 13, 34.
-    assert decoded('DQc') == ([(0, 2), (1, 3), (0, 4), (3, 4)], 5)
+    assert decoded('DQc') == ([(0, 2), (0, 4), (1, 3), (3, 4)], 5)
 
 
 @pytest.mark.parametrize(
     ('line', 'message'),
     [
-        ('', 'empty'),
-        ('E?b', 'of 6 nodes has 4 characters .got 3'),
-        ('E?bww', 'of 6 nodes has 4 characters .got 5'),
+        ('', 'ends within the number of nodes'),
+        ('E?b', 'Expected 15 bits but got 12'),
+        ('E?bww', 'Expected 15 bits but got 24'),
         ('E?b!', "b'!' at position 4"),
         ('E?bé', 'position 4'),
         ('~', 'ends within the number of nodes'),
         ('~~???', 'ends within the number of nodes'),
-        ('B~', 'bits that pad'),
         ('&C_', 'digraph6'),
         (':Fa@x^', 'sparse6'),
     ],

@@ -10,7 +10,6 @@ from graphgym_nc.wl.multisets import (
     pair_ids,
     renumber,
     row_multiset_ids,
-    sequence_ids,
 )
 from tests.wl.naive import same_partition
 
@@ -33,13 +32,6 @@ def test_pair_ids_rank_lexicographically(pairs):
     ranks = {pair: rank for rank, pair in enumerate(sorted(set(pairs)))}
     first, second = ints(pairs).reshape(-1, 2).T
     assert pair_ids(first, second).tolist() == [ranks[pair] for pair in pairs]
-
-
-@given(st.lists(st.lists(small, max_size=9)))
-def test_sequence_ids_are_equal_iff_sequences_are(sequences):
-    values = ints([value for sequence in sequences for value in sequence])
-    ids = sequence_ids(values, ints([len(sequence) for sequence in sequences]))
-    assert same_partition(ids.tolist(), [tuple(sequence) for sequence in sequences])
 
 
 @given(st.lists(st.lists(large, max_size=9)), st.randoms())

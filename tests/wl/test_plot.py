@@ -2,10 +2,11 @@ import networkx as nx
 import pytest
 import torch
 
+from graphgym_nc.utils.render import save_figure
 from graphgym_nc.wl import color_refinement
 from graphgym_nc.wl.brec_results import Score
 from graphgym_nc.wl.expressiveness import add_trained, expressiveness, methods
-from graphgym_nc.wl.plot import node_colors, plot_expressiveness, plot_pair, save
+from graphgym_nc.wl.plot import node_colors, plot_expressiveness, plot_pair
 from tests.wl.test_expressiveness import with_brec
 
 
@@ -24,7 +25,7 @@ def test_plot_pair(tmp_path, algorithm):
         shades += drawn
     (legend,) = figure.legends
     assert len(legend.get_texts()) == len(set(shades))
-    save(figure, tmp_path / 'pair.png')
+    save_figure(figure, tmp_path / 'pair.png')
     assert (tmp_path / 'pair.png').stat().st_size > 0
 
 
