@@ -73,6 +73,7 @@ VARIANTS = {
     'mean': {'nc.communicate_aggr'},
     'lean': {'nc.mlp2_layers', 'nc.communicate_aggr'},
     'wide': {'gnn.dim_inner'},
+    'outer': {'gnn.batchnorm', 'nc.mlp2_plain_last'},
 }
 
 

@@ -21,6 +21,19 @@ class LinearNodeEncoder(torch.nn.Module):
         return batch
 
 
+@register_once(register.node_encoder_dict, 'OneHotNode')
+class OneHotNodeEncoder(torch.nn.Module):
+    """A learned vector for each kind of node, where features are one-hot."""
+
+    def __init__(self, emb_dim: int) -> None:
+        super().__init__()
+        self.encoder = torch.nn.Embedding(cfg.share.dim_in, emb_dim)
+
+    def forward(self, batch: Data) -> Data:
+        batch.x = batch.x @ self.encoder.weight
+        return batch
+
+
 @register_once(register.node_encoder_dict, 'PPANode')
 class PPANodeEncoder(torch.nn.Module):
     """The same learned vector for every node, for graphs whose nodes have no

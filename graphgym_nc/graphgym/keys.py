@@ -74,6 +74,9 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('nc.mlp_final_act', FLAG,
             'BatchNorm (if any) and activation also after the last Linear layer of MLP1 and MLP2 '
             '(the paper: True)', False),
+        Key('nc.mlp2_plain_last', FLAG,
+            'Whether MLP2 ends with its last Linear layer, whatever `nc.mlp_final_act` says',
+            False),
         Key('nc.mlp_act_first', FLAG,
             'Activation before BatchNorm, not after it, in MLP1 and MLP2', False),
         Key('nc.communicate_scale', above(0),

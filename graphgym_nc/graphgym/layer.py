@@ -222,13 +222,14 @@ def _note_changes(batch: Data) -> None:
 
 
 def _gin_arguments(layer_config: LayerConfig) -> dict[str, Any]:
-    nn = _mlp(layer_config, layer_config.dim_out, cfg.nc.mlp_layers)
+    nn = _mlp(layer_config, layer_config.dim_out, cfg.nc.mlp_layers, cfg.nc.mlp_final_act)
     return {'nn': nn, 'eps': cfg.nc.eps, 'train_eps': cfg.nc.train_eps}
 
 
 def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
     number = cfg.nc.mlp2_layers or cfg.nc.mlp_layers
-    nn_communicate = _mlp(layer_config, layer_config.dim_in, number)
+    final_act = cfg.nc.mlp_final_act and not cfg.nc.mlp2_plain_last
+    nn_communicate = _mlp(layer_config, layer_config.dim_in, number, final_act)
     aggr = cfg.nc.communicate_aggr
     return {
         **_gin_arguments(layer_config),
@@ -239,7 +240,9 @@ def _nc_arguments(layer_config: LayerConfig) -> dict[str, Any]:
     }
 
 
-def _mlp(layer_config: LayerConfig, dim_out: int, number: int) -> torch.nn.Sequential:
+def _mlp(
+    layer_config: LayerConfig, dim_out: int, number: int, final_act: bool
+) -> torch.nn.Sequential:
     """MLP1 or MLP2, as :obj:`cfg.nc` describes them, of a number of Linear layers.
 
     Both are as wide inside as the layer's output, or a multiple of it: the
@@ -251,7 +254,7 @@ def _mlp(layer_config: LayerConfig, dim_out: int, number: int) -> torch.nn.Seque
     modules: list[torch.nn.Module] = []
     for i, (fan_in, fan_out) in enumerate(pairwise(widths)):
         modules.append(torch.nn.Linear(fan_in, fan_out))
-        if i == number - 1 and not cfg.nc.mlp_final_act:
+        if i == number - 1 and not final_act:
             break
         after = [register.act_dict[layer_config.act]()]
         if cfg.nc.mlp_batchnorm:

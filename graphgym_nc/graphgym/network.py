@@ -1,4 +1,4 @@
-"""Networks for graphs that GraphGym lacks."""
+"""Networks that GraphGym lacks."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,8 +21,10 @@ from graphgym_nc.nn import NCGNNConv
 from graphgym_nc.nn._stages import is_plain, only_sums
 
 
-class _GraphNetwork(torch.nn.Module):
-    """Encoder, layers and pooling: what the networks below have in common.
+class _Network(torch.nn.Module):
+    """Encoder and layers: what the networks below have in common.
+
+    With :obj:`gnn.stage_type: skipsum`, the input of every layer is added to its output.
 
     Args:
         dim_in: The input dimension.
@@ -39,6 +41,26 @@ class _GraphNetwork(torch.nn.Module):
             self.widths = [width]
         self.widths += [width] * cfg.gnn.layers_mp
         self.layers = torch.nn.ModuleList(_layer(dim, width) for dim in self.widths[:-1])
+        self.residual = cfg.gnn.stage_type == 'skipsum'
+
+    def outputs(self, batch: Data, dropout: float = 0.0) -> list[Tensor]:
+        """The input of the first layer, and the output of every layer."""
+        batch = self.pre_mp(self.encoder(batch))
+        outputs = [batch.x]
+        for layer in self.layers:
+            batch = layer(batch)
+            if self.residual:
+                batch.x = batch.x + outputs[-1]
+            batch.x = F.dropout(batch.x, dropout, self.training)
+            outputs.append(batch.x)
+        return outputs
+
+
+class _GraphNetwork(_Network):
+    """A network whose layers are pooled over the nodes of every graph."""
+
+    def __init__(self, dim_in: int) -> None:
+        super().__init__(dim_in)
         self.pooling = register.pooling_dict[cfg.model.graph_pooling]
         # What comes before the layers, if anything but a linear map, may tell nodes apart, and an
         # activation that is not known may draw something for each.
@@ -50,16 +72,9 @@ class _GraphNetwork(torch.nn.Module):
         )
 
     def pooled(self, batch: Data) -> list[Tensor]:
-        """The input of the first layer and the output of every layer, each pooled over
-        the nodes of every graph.
-        """
+        """The input of the first layer and the output of every layer, pooled."""
         with twins_alike(batch) if self._keeps_twins_alike() else nullcontext():
-            batch = self.pre_mp(self.encoder(batch))
-            pooled = [self.pooling(batch.x, batch.batch)]
-            for layer in self.layers:
-                batch = layer(batch)
-                pooled.append(self.pooling(batch.x, batch.batch))
-        return pooled
+            return [self.pooling(x, batch.batch) for x in self.outputs(batch)]
 
     def _keeps_twins_alike(self) -> bool:
         """Whether nobody, such as an explainer, has a say in any layer."""
@@ -127,6 +142,32 @@ class JumpingKnowledgeConcatGraphNetwork(_GraphNetwork):
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         pooled = self.pooled(batch)[self.first :]
         return self.classifier(torch.cat(pooled, dim=-1)), batch.y
+
+
+@register_once(register.network_dict, 'jk_node')
+class JumpingKnowledgeNodeNetwork(_Network):
+    """Scores a node by its encoded features and by the output of every layer: each has a
+    classifier of its own, and their scores are added up.
+
+    With :obj:`gnn.stage_type: skipsum`, it is the network around GIN in `"Benchmarking Graph
+    Neural Networks" <https://arxiv.org/abs/2003.00982>`_ (Dwivedi et al., 2020).
+    :obj:`gnn.dropout` acts on the output of every layer.
+
+    Args:
+        dim_in: The input dimension.
+        dim_out: The number of scores.
+    """
+
+    def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
+        super().__init__(dim_in)
+        self.classifiers = torch.nn.ModuleList(_classifier(dim, dim_out) for dim in self.widths)
+        self.apply(init_weights)
+
+    def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
+        outputs = self.outputs(batch, cfg.gnn.dropout)
+        scores = [classify(x) for classify, x in zip(self.classifiers, outputs, strict=True)]
+        score, mask = torch.stack(scores).sum(dim=0), batch.get(f'{batch.get("split")}_mask')
+        return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
 
 
 def _layer(dim_in: int, dim_out: int) -> GeneralLayer:

@@ -119,7 +119,10 @@ def test_networks_of_their_own_depth_and_order(cfg):
     full, lean = 'Linear-BatchNorm1d-ReLU-Linear-BatchNorm1d-ReLU', 'Linear-BatchNorm1d-ReLU'
     conv = model_of(cfg).mp.layer0.layer.model
     assert (kinds(conv.nn), kinds(conv.nn_communicate)) == (full, full)
-    cfg.nc.mlp2_layers = 1
+    cfg.nc.mlp2_plain_last = True
+    conv = model_of(cfg).mp.layer0.layer.model
+    assert (kinds(conv.nn), kinds(conv.nn_communicate)) == (full, f'{lean}-Linear')
+    cfg.nc.mlp2_plain_last, cfg.nc.mlp2_layers = False, 1
     conv = model_of(cfg).mp.layer0.layer.model
     assert (kinds(conv.nn), kinds(conv.nn_communicate)) == (full, lean)
     cfg.nc.mlp_act_first = True

@@ -150,6 +150,78 @@ def test_graph_network_after_linear_layers(cfg):
     assert all(p.grad is not None for p in model.parameters())
 
 
+def node_network(cfg, layers, width, dim_in, dim_out):
+    """The one around GIN in benchmarking-gnns."""
+    cfg.model.type, cfg.share.dim_in = 'jk_node', dim_in
+    cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'OneHotNode'
+    cfg.dataset.node_encoder_bn, cfg.dataset.task_type = False, 'classification_multi'
+    cfg.gnn.update(
+        stage_type='skipsum',
+        layer_type='nc_ginconv',
+        layers_mp=layers,
+        layers_post_mp=1,
+        dim_inner=width,
+        batchnorm=True,
+        l2norm=False,
+    )
+    cfg.nc.mlp_batchnorm = True
+    assert_cfg(cfg)
+    return create_model(dim_in=dim_in, dim_out=dim_out).model
+
+
+@pytest.mark.parametrize(
+    ('layers', 'width', 'dim_in', 'dim_out', 'published'),
+    [
+        (4, 110, 3, 2, 100_884),
+        (4, 110, 7, 6, 103_544),
+        (16, 124, 3, 2, 508_574),
+        (16, 124, 7, 6, 517_570),
+    ],
+)
+def test_published_parameters_of_gin(cfg, layers, width, dim_in, dim_out, published):
+    model = node_network(cfg, layers, width, dim_in, dim_out)
+    assert sum(p.numel() for p in model.parameters()) == published
+
+
+def test_node_network_is_that_of_benchmarking_gnns(cfg):
+    """Against its definition, on dense matrices."""
+    model, batch = node_network(cfg, 3, 8, 5, 4), two_graphs()
+    batch.x = torch.eye(5)[torch.arange(15) % 5]
+    batch.y = torch.arange(15) % 4
+    source, target = batch.edge_index
+    adjacency = torch.zeros(15, 15).index_put_((target, source), torch.tensor(1.0))
+    score, true = model(batch.clone())
+    assert torch.equal(true, batch.y)
+
+    hidden = model.encoder.node_encoder.encoder.weight[torch.arange(15) % 5]
+    expected = model.classifiers[0](hidden)
+    for layer, classifier in zip(model.layers, model.classifiers[1:], strict=True):
+        gin = layer.layer.model
+        first, norm, _, last = gin.nn
+        out = last(norm(first((1 + gin.eps) * hidden + adjacency @ hidden)).relu())
+        hidden = hidden + torch.nn.functional.batch_norm(out, None, None, training=True).relu()
+        expected = expected + classifier(hidden)
+    torch.testing.assert_close(score, expected, rtol=1e-4, atol=1e-4)
+
+    model.eval()
+    whole, _ = model(batch.clone())
+    batch.split, batch.val_mask = 'val', torch.arange(15) < 6
+    score, true = model(batch)
+    assert torch.equal(true, batch.y[:6])
+    torch.testing.assert_close(score, whole[:6])
+
+
+def test_dropout_of_the_node_network_is_on_layers(cfg):
+    cfg.gnn.dropout = 0.5
+    model, batch = node_network(cfg, 3, 8, 3, 4), two_graphs()
+    first, *others = model.outputs(batch.clone(), cfg.gnn.dropout)
+    assert not (first == 0).any()
+    for out in others:
+        assert 0.3 < float((out == 0).float().mean()) < 0.8
+    model.eval()
+    assert torch.equal(model(batch.clone())[0], model(batch.clone())[0])
+
+
 def network_of_cliques(cfg, merged: bool, **kwargs):
     """Scores, gradients and statistics after a training step on graphs with twins."""
     torch.manual_seed(0)
