@@ -53,7 +53,9 @@ def _social(num_nodes: int = 100_000, num_edges: int = 1_000_000) -> Data:
 
 def _cliques(number: int, size: int) -> Draw:
     """Everyone who worked with one person, in some groups: cliques that share a node."""
-    return lambda rng: nx.windmill_graph(rng.integers(2, 2 * number), rng.integers(3, 2 * size))
+    return lambda rng: nx.windmill_graph(
+        int(rng.integers(2, 2 * number)), int(rng.integers(3, 2 * size))
+    )
 
 
 def _rings(rng: np.random.Generator) -> Graph:
