@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
+from graphgym_nc.benchmark.measure import FlopCounter
 from graphgym_nc.results.record import environment
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.run import load_config, parse_args, prepare_machine
@@ -62,14 +62,14 @@ def cost(model: Module, datamodule: DataModule) -> dict[str, Any]:
             graphs += batch.num_graphs
         out.sum().item()  # waits for the device
         seconds = time.perf_counter() - start
-        with FlopCounterMode(display=False) as counter:
+        with FlopCounter() as counter:
             for batch in loader:
                 _forward(model, batch)
     return {
         'split': SPLITS[index],
         'graphs': graphs,
         'seconds': round(seconds, 4),
-        'macs_per_graph': counter.get_total_flops() / 2 / graphs,
+        'macs_per_graph': counter.total / 2 / graphs,
         'parameters': params_count(model),
         'machine': environment()['machine'],
     }

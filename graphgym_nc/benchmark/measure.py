@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch._C._profiler import _EventType
 from torch.profiler import ProfilerActivity, profile
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 from tqdm import tqdm
 
 Function = Callable[[], object]
@@ -59,6 +61,26 @@ def peak_bytes(function: Function) -> int:
             changes.append((event.start_time_ns, event.typed[1].alloc_size))
     total = np.cumsum([size for _, size in sorted(changes)])
     return int(total.max(initial=0))
+
+
+class FlopCounter(TorchDispatchMode):
+    """Counts floating point operations. Unlike torch's :class:`FlopCounterMode`, it hooks into no
+    module: layers call a module with hooks as it is, even where less work would do.
+
+    Attributes:
+        total: The number of operations so far.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        count = flop_registry.get(func.overloadpacket)
+        self.total += 0 if count is None else count(*args, **kwargs, out_val=out)
+        return out
 
 
 def copy_bandwidth(size: int = 1 << 28) -> float:

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from torch.utils.flop_counter import FlopCounterMode
-
 from graphgym_nc.benchmark.layer import Contestants
-from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops, seconds
+from graphgym_nc.benchmark.measure import FlopCounter, copy_bandwidth, matmul_flops, seconds
 from graphgym_nc.benchmark.workloads import Workload
 from graphgym_nc.triangles.incidence import TriangleIncidence
 
@@ -33,9 +31,9 @@ def measure_roofline(workload: Workload, repeat: int) -> dict[str, Any]:
     """
     contestants = Contestants.of(workload, materialise=False)
     layer = contestants.functions['NC-GNN']
-    with FlopCounterMode(display=False) as counter:
+    with FlopCounter() as counter:
         layer()
-    flops, bytes_ = counter.get_total_flops(), _bytes(contestants.incidence, workload.channels)
+    flops, bytes_ = counter.total, _bytes(contestants.incidence, workload.channels)
     rows = max(contestants.incidence.num_edges, contestants.incidence.num_nodes)
     peak = matmul_flops(min(rows, _ROWS_IN_CACHE), -(-workload.channels // 8) * 8)
     size = _FLOAT_BYTES * rows * workload.channels

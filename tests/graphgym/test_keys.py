@@ -96,6 +96,7 @@ def test_the_table_has_all_keys():
 
 
 def test_keys_of_another_plugin_are_not_checked(cfg):
+    cfg = cfg.clone()  # nothing takes keys out of GraphGym's own again
     cfg.mine, cfg.yours = None, 0.5
     merge(cfg, {'mine': 7, 'yours': float('nan')})
     merge(cfg, {'yours': None})
