@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Idle threads go to sleep soon, so that torch's and numba's do not wait for each other.
     os.environ.setdefault('GOMP_SPINCOUNT', '10000')
     args = parser().parse_args(argv)
+    if args.command is None:
+        parser().print_help()
+        return 2
     module = import_module(f'graphgym_nc.cli.{args.command.replace("-", "_")}')
     return module.main(args.args) or 0
 
@@ -55,6 +58,8 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument('--version', action='version', version=version('graphgym-nc'))
-    result.add_argument('command', choices=COMMANDS, metavar='COMMAND', help='one of those below')
+    result.add_argument(
+        'command', nargs='?', choices=COMMANDS, metavar='COMMAND', help='one of those below'
+    )
     result.add_argument('args', nargs=argparse.REMAINDER, help='COMMAND --help explains them')
     return result

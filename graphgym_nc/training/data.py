@@ -57,8 +57,7 @@ def _load(first: int | None) -> InMemoryDataset:
             place = f"the data in 'dataset.dir: {folder}'"
             raise OSError(error.errno, f'{error.strerror}: {place} need more') from error
         raise ConfigError(
-            f"'dataset.name: {name}' is not in 'dataset.dir: {folder}', and could not be fetched: "
-            f'{error}'
+            f"'dataset.name: {name}' cannot be had from 'dataset.dir: {folder}': {error}"
         ) from error
 
 

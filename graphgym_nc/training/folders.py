@@ -15,6 +15,9 @@ from graphgym_nc.results.differences import differing
 from graphgym_nc.results.record import RunRecord
 from graphgym_nc.utils.files import write_atomically
 
+#: What has become of a run that is not DONE. Nobody works on it: this process has its lock.
+_ENDS = {'RUNNING': 'it was interrupted', 'FAILED': 'it failed'}
+
 
 def make_room(out_dir: Path, seeds: Sequence[int], config: str, overwrite: bool) -> bool:
     """Makes room for the first of some seeds. Its lock must be held.
@@ -88,8 +91,9 @@ def _in_the_way(folder: Path, status: str) -> str:
             f"'train.auto_resume True', choose another 'seed' or 'out_dir', or replace them with "
             f'--overwrite'
         )
+    end = _ENDS.get(status, status)
     return (
-        f"there is an unfinished run in '{folder}' ({status}); go on with it with "
+        f"there is an unfinished run in '{folder}' ({end}); go on with it with "
         f"'train.auto_resume True', or replace it with --overwrite"
     )
 

@@ -111,13 +111,19 @@ def load_config(args: argparse.Namespace) -> None:
         if not isinstance(tree, dict):
             raise ConfigError('it holds no keys')
         merge(cfg, tree)
-        for key, value in parse_opts(args.opts, cfg).items():
-            merge(cfg, {key: value})
-        assert_cfg(cfg)
     except yaml.YAMLError as error:
         raise ConfigError(f"'{args.cfg_file}' is not valid YAML: {error}") from error
     except ValueError as error:
         raise ConfigError(f"'{args.cfg_file}': {error}") from error
+    try:
+        for key, value in parse_opts(args.opts, cfg).items():
+            merge(cfg, {key: value})
+    except ValueError as error:
+        raise ConfigError(f'on the command line: {error}') from error
+    try:
+        assert_cfg(cfg)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     check_cfg(cfg)
 
 
@@ -195,7 +201,8 @@ def run_seed(config: dict[str, Any]) -> None:
         logging.warning('INTERRUPTED: go on with train.auto_resume True')
         raise
     except Exception as error:
-        logging.exception('FAILED')
+        known = isinstance(error, (ConfigError, RunError))  # its text says all
+        logging.error('FAILED: %s', error, exc_info=not known)
         with suppress(OSError):  # if the disk is full, not even this may fit
             record.failed(f'{type(error).__name__}: {error}')
         raise

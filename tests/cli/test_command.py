@@ -45,6 +45,11 @@ def test_help_ends_with_an_example(name, capsys):
     assert printed.splitlines()[-1].startswith(f'example: graphgym-nc {name} ')
 
 
+def test_without_a_command_it_helps(capsys):
+    assert main([]) == 2
+    assert 'example: graphgym-nc train' in capsys.readouterr().out
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit):
         main(['--version'])

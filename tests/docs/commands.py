@@ -14,7 +14,9 @@ import pytest
 from tests.docs.pages import ROOT, blocks
 
 #: Commands of others, and what is in front of ours.
-OTHERS = {'.', 'pip', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest', 'sphinx-build'}
+OTHERS = {
+    '.', 'pip', 'python3', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest', 'sphinx-build',
+}  # fmt: skip
 
 
 class _Parsed(Exception):

@@ -136,7 +136,9 @@ def test_interrupted_is_not_run_over():
     main(command('out_dir', 'parts', 'optim.max_epoch', '1'))
     path = Path('parts/nc_counting/0/run.json')
     path.write_text(json.dumps({**record('parts'), 'status': 'RUNNING'}))
-    with pytest.raises(SystemExit, match=r'unfinished run .*train.auto_resume True'):
+    with pytest.raises(
+        SystemExit, match=r'unfinished run .*it was interrupted.*train.auto_resume True'
+    ):
         main(command('out_dir', 'parts', 'optim.max_epoch', '1'))
     # Another configuration must not go on with it.
     with pytest.raises(SystemExit, match=r'must not be mixed: gnn.dim_inner \(64, now 8\)'):
@@ -225,7 +227,9 @@ def test_nan_is_a_failure_that_names_the_epoch():
     facts = record('parts')
     assert facts['status'] == 'FAILED'
     assert 'not finite in epoch' in facts['reason']
-    assert 'FAILED' in Path('parts/nc_counting/0/logging.log').read_text()
+    log = Path('parts/nc_counting/0/logging.log').read_text()
+    assert 'FAILED: the train loss is not finite in epoch 0' in log
+    assert 'Traceback' not in log
 
 
 def test_record_says_what_a_run_was(undisturbed):

@@ -177,7 +177,10 @@ def test_bad_configs_end_before_any_work(run, tmp_path, text, message):
     [
         ({'dataset__name': 'TriangleCountin'}, "Did you mean 'TriangleCounting'"),
         ({'dataset__format': 'Mine'}, "no data set 'dataset.name: TriangleCounting' of .*'Mine'"),
-        ({'optim__max_epochs': 3}, "'optim.max_epochs' is no .* Did you mean 'optim.max_epoch'"),
+        (
+            {'optim__max_epochs': 3},
+            "on the command line: 'optim.max_epochs' is no .* Did you mean 'optim.max_epoch'",
+        ),
     ],
 )
 def test_bad_options(run, opts, message):
@@ -190,7 +193,9 @@ def test_data_that_cannot_be_fetched(run, monkeypatch):
         raise OSError('Name or service not known')
 
     monkeypatch.setattr('graphgym_nc.training.data.create_dataset', offline)
-    with pytest.raises(SystemExit, match=r"'dataset.name: .* could not be fetched: Name or"):
+    with pytest.raises(
+        SystemExit, match=r"'dataset.name: .* cannot be had from 'dataset.dir: .*: Name or"
+    ):
         run(config('nc_counting'), '--check')
 
 
