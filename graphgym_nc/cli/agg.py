@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphgym_nc.cli.parser import make_parser
 from graphgym_nc.results.aggregate import AggError, agg_runs, seed_folders
-from graphgym_nc.results.sweep import agg_batch, incomplete_seeds
+from graphgym_nc.results.sweep import agg_sweep, incomplete_seeds
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             incomplete = incomplete_seeds(args.dir, seeds, trusted=args.metric is not None)
             agg_runs(args.dir, args.metric, args.minimise)
         else:
-            incomplete = agg_batch(args.dir, args.metric, args.minimise)
+            incomplete = agg_sweep(args.dir, args.metric, args.minimise)
     except (AggError, OSError) as error:
         sys.exit(f'{parser.prog}: {error}')
     for run in incomplete:

@@ -97,8 +97,8 @@ class GeneratedDataset(InMemoryDataset):
                 yield self.draw_graph(split, number)
 
     def process(self) -> None:
-        progress = tqdm(
-            self.draw(), f'Drawing {Path(self.root).name}', sum(self.drawn), disable=None
-        )
+        what = f'Drawing {Path(self.root).name}'
+        logging.info('%s: %d graphs (other processes wait)', what, sum(self.drawn))
+        progress = tqdm(self.draw(), what, sum(self.drawn), disable=None)
         with replacing(Path(self.processed_paths[0])) as unfinished:
             self.save(list(progress), str(unfinished))

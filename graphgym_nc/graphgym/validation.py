@@ -90,6 +90,10 @@ def check_cfg(cfg: CfgNode) -> None:
         if key in IGNORED and value != usual[key]:
             logging.warning("'%s: %s' has no effect: nothing reads this key", key, value)
     check_nc(cfg)
+    # Whether a classification is binary, and so has all of these metrics, only the data say.
+    tasks = [task for task in _METRICS if task.startswith(cfg.dataset.task_type)]
+    metrics = cfg.custom_metrics or [metric for task in tasks for metric in _METRICS[task]]
+    check_choice('metric_best', cfg.metric_best, {'auto', 'loss', *metrics})
     if cfg.optim.scheduler == PLATEAU and cfg.optim.lr_decay == 1:
         raise ConfigError(f"'optim.lr_decay' is 1, but must be below with '{PLATEAU}'")
     if cfg.wandb.use and importlib.util.find_spec('wandb') is None:

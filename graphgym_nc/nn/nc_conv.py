@@ -291,12 +291,13 @@ def _incidence(
     x: Tensor, edge_index: Adj, triangle_index: Tensor | TriangleIncidence | None
 ) -> TriangleIncidence:
     _check_homogeneous(x)
-    if isinstance(triangle_index, TriangleIncidence):
-        if triangle_index.num_nodes == x.size(0) and not is_sparse(edge_index):
-            triangle_index.check(edge_index)
-        return triangle_index
-    if is_sparse(edge_index):
+    sparse = is_sparse(edge_index)
+    if sparse:
         edge_index = to_edge_index(edge_index)[0]
+    if isinstance(triangle_index, TriangleIncidence):
+        if triangle_index.num_nodes == x.size(0):
+            triangle_index.check(edge_index, in_order=not sparse)
+        return triangle_index
     return TriangleIncidence.build(edge_index, x.size(0), triangle_index)
 
 

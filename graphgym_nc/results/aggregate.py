@@ -139,12 +139,7 @@ def countable_runs(out_dir: Path, trusted: bool = False) -> list[Path]:
     return [run for run in seed_folders(out_dir) if run_status(run) in allowed]
 
 
-def aggregate(
-    out_dir: Path,
-    metric: str | None = None,
-    minimise: bool | None = None,
-    source: str | None = None,
-) -> Aggregate:
+def aggregate(out_dir: Path, metric: str | None = None, minimise: bool | None = None) -> Aggregate:
     """Gathers the seeds of one configuration that are DONE.
 
     Metric, direction and source of the data are those that the runs recorded,
@@ -154,7 +149,6 @@ def aggregate(
         out_dir: The folder that holds one folder for each seed.
         metric: The metric that chooses the epoch, on validation.
         minimise: Whether less of it is better.
-        source: Where the data came from.
 
     Raises:
         AggError: If no seed is DONE, or if they do not belong together.
@@ -167,7 +161,6 @@ def aggregate(
         minimise = bool(_agreed(runs, 'minimise')) if minimise is None else minimise
     elif minimise is None:
         minimise = less_is_better(metric, 'argmax')
-    source = str(_agreed(runs, 'data_source')) if source is None else source
     _refuse_other_configs(runs)
 
     stats = [read_run(run) for run in runs]
@@ -178,7 +171,7 @@ def aggregate(
         'seed_folders': [int(run.name) for run in runs],
         'metric': metric,
         'minimise': minimise,
-        'data_source': source,
+        'data_source': str(_agreed(runs, 'data_source')),
     }
 
     def of(split: str, at: Iterable[int]) -> Stats:
@@ -196,10 +189,7 @@ def aggregate(
 
 
 def agg_runs(
-    out_dir: Path,
-    metric: str | None = None,
-    minimise: bool | None = None,
-    source: str | None = None,
+    out_dir: Path, metric: str | None = None, minimise: bool | None = None
 ) -> dict[str, Stats]:
     """Aggregates the seeds of one configuration, and writes what comes out.
 
@@ -208,7 +198,7 @@ def agg_runs(
     Returns:
         For each split, the mean of every seed at its own best validation epoch.
     """
-    result = aggregate(out_dir, metric, minimise, source)
+    result = aggregate(out_dir, metric, minimise)
     write_aggregate(out_dir, result)
     return result.best
 

@@ -60,7 +60,7 @@ def grid_runs(folder: Path) -> dict[str, Entry]:
     return entries
 
 
-def agg_batch(
+def agg_sweep(
     folder: Path, metric: str | None = None, minimise: bool | None = None
 ) -> list[Incomplete]:
     """Aggregates all configurations of a sweep.

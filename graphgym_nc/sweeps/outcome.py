@@ -9,7 +9,7 @@ from pathlib import Path
 from graphgym_nc.results.aggregate import AggError
 from graphgym_nc.results.lock import is_locked
 from graphgym_nc.results.record import read_record, run_status
-from graphgym_nc.results.sweep import agg_batch
+from graphgym_nc.results.sweep import agg_sweep
 from graphgym_nc.sweeps.jobs import Job
 
 STATES = ('done', 'running', 'pending', 'failed')
@@ -69,7 +69,7 @@ def finish(jobs: Sequence[Job], failed: Mapping[Job, str], folder: Path) -> int:
         The exit code: 1 if anything failed.
     """
     try:
-        incomplete = agg_batch(folder)
+        incomplete = agg_sweep(folder)
         print(f"Tables: '{folder / 'agg'}'. Report: graphgym-nc report '{folder}'")
     except AggError as error:
         incomplete = []

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
 
 from graphgym_nc import kernels
 from graphgym_nc.triangles.build import parts_by_kernels, parts_by_torch
-from graphgym_nc.triangles.checksum import still_belongs
+from graphgym_nc.triangles.checksum import fingerprint, still_belongs
 from graphgym_nc.triangles.csr import CSR
 from graphgym_nc.triangles.simple_graph import plain
 from graphgym_nc.triangles.twins import Twins
@@ -153,21 +154,36 @@ class TriangleIncidence:
         self.__post_init__()
         return True
 
-    def check(self, edge_index: Tensor) -> None:
+    def check(self, edge_index: Tensor, in_order: bool = True) -> None:
         """Makes sure that this was built from these edges. Of edges on another device than
         the CPU, it looks at the number alone, as their contents would have to be waited for.
+
+        Args:
+            edge_index: The edges, of shape :obj:`[2, E]`.
+            in_order: Whether they must have the same order and copies, which those of a sparse
+                matrix need not have.
 
         Raises:
             ValueError: If it was built from others.
         """
         compared = kernels.can_read(plain(edge_index)) and not torch.compiler.is_compiling()
-        if self.edge_id.numel() != edge_index.size(1) or (
-            compared and not self.belongs_to(edge_index)
+        same = self.belongs_to if in_order else self._connects
+        if (in_order and self.edge_id.numel() != edge_index.size(1)) or (
+            compared and not same(edge_index)
         ):
             raise ValueError(
                 "'triangle_index' was built from other edges than 'edge_index', or from edges "
                 "that have changed since: build it from these, with 'TriangleIncidence.build'"
             )
+
+    def _connects(self, edge_index: Tensor) -> bool:
+        """Whether this has just these edges, in any order and direction."""
+        ours, theirs = plain(self.edge_index), plain(edge_index)
+        if not self._is_unchanged() or ours.device != theirs.device:
+            return False
+        hashes = [fingerprint(edges) + fingerprint(edges.flip(0)) for edges in (ours, theirs)]
+        # They also differ if one has an edge more often.
+        return torch.equal(*hashes) or torch.equal(to_undirected(ours), to_undirected(theirs))
 
     def _is_unchanged(self) -> bool:
         return _version(self.edge_index) == vars(self)['_version']

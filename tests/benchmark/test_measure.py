@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops, peak_bytes, seconds
+from graphgym_nc.benchmark import measure
+from graphgym_nc.benchmark.measure import peak_bytes, seconds
 
 
 def test_functions_are_called_in_turn():
@@ -33,6 +34,13 @@ def test_peak_bytes_by_hand():
     assert peak_bytes(lambda: None) == 0
 
 
-def test_peaks_of_the_machine():
-    assert copy_bandwidth(1 << 20) > 1e6
-    assert matmul_flops(100, 16) > 1e6
+@pytest.mark.parametrize(
+    ('peak', 'work'),
+    [
+        (lambda: measure.copy_bandwidth(1 << 10), 2 * 1024),  # bytes that are read and written
+        (lambda: measure.matmul_flops(100, 16), 2 * 100 * 16 * 16),  # products and sums
+    ],
+)
+def test_peaks_of_the_machine(peak, work, monkeypatch):
+    monkeypatch.setattr(measure, '_best_time', lambda function: function() is None or 0.5)
+    assert peak() == work / 0.5

@@ -1,8 +1,10 @@
+import logging
 import threading
 import time
 
 import pytest
 
+from graphgym_nc.datasets import TriangleCounting
 from graphgym_nc.datasets.generated import prepared_alone
 
 
@@ -38,3 +40,12 @@ def test_data_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr('pathlib.Path.mkdir', refuse)
     with prepared_alone(tmp_path / 'read-only'):
         pass
+
+
+def test_graphs_are_drawn_once_and_the_log_says_so(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    for _ in range(2):
+        TriangleCounting(tmp_path, num_graphs=20)
+    said = [message for message in caplog.messages if message.startswith('Drawing')]
+    name = 'triangle_counting_generated_20_seed0'
+    assert said == [f'Drawing {name}: 20 graphs (other processes wait)']

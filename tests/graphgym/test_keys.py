@@ -22,7 +22,7 @@ LARGE = {
     'optim.weight_decay', *(FLOATS & UNREAD),
 }  # fmt: skip
 FREE_TEXT = {
-    'cfg_dest', 'dataset.dir', 'dataset.format', 'dataset.name', 'metric_best', 'out_dir',
+    'cfg_dest', 'dataset.dir', 'dataset.format', 'dataset.name', 'out_dir',
     'wandb.project', *(key for key in UNREAD if type(DEFAULTS[key]) is str),
 }  # fmt: skip
 NUMBERS_UNREAD = {key for key in UNREAD if type(DEFAULTS[key]) in (int, float)}

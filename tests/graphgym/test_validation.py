@@ -109,6 +109,25 @@ def test_keys_that_nothing_reads_are_named(cfg, caplog):
     assert "'nc.triangle_store_mb: 0' has no effect" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ('task_type', 'custom', 'metric', 'message'),
+    [
+        ('classification', [], 'acuracy', "Did you mean 'accuracy'"),
+        ('classification_multi', [], 'auc', 'must be one of accuracy, auto, loss'),
+        ('regression', [], 'accuracy', 'must be one of auto, loss, mae, mse, rmse'),
+        ('classification', ['accuracy_sbm'], 'accuracy', 'one of accuracy_sbm, auto, loss'),
+    ],
+)
+def test_metric_that_no_such_run_has(cfg, task_type, custom, metric, message):
+    cfg.dataset.task_type, cfg.custom_metrics, cfg.metric_best = task_type, custom, 'auto'
+    check_cfg(cfg)
+    cfg.metric_best = metric
+    with pytest.raises(ConfigError, match=f"'metric_best' is '{metric}'.*{message}"):
+        check_cfg(cfg)
+    cfg.metric_best = 'loss'
+    check_cfg(cfg)
+
+
 def test_metric_that_the_run_will_not_have(cfg):
     cfg.dataset.task_type = 'regression'
     assert best_metric(cfg) == ('mae', True)

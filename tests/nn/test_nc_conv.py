@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import MLP, GINConv, GINEConv
 from torch_geometric.nn import BatchNorm as PygBatchNorm
 from torch_geometric.nn import Linear as PygLinear
-from torch_geometric.utils import to_torch_coo_tensor
+from torch_geometric.utils import to_torch_coo_tensor, to_undirected
 
 from graphgym_nc import TriangleIncidence, find_triangles, kernels
 from graphgym_nc.nn import NCGNNConv, NCGNNEConv
@@ -210,6 +210,21 @@ def test_all_forms_of_triangles_and_adjacency_agree():
     assert torch.equal(conv(x, edge_index, TriangleIncidence.build(edge_index, 9)), expected)
     adj_t = to_torch_coo_tensor(edge_index, size=9).t().to_sparse_csr()
     torch.testing.assert_close(conv(x, adj_t), expected)
+    shuffled = edge_index[:, torch.randperm(edge_index.size(1))]
+    copies = torch.cat([edge_index, edge_index[:, :1]], dim=1)
+    for edges in (edge_index, shuffled, copies):
+        torch.testing.assert_close(conv(x, adj_t, TriangleIncidence.build(edges, 9)), expected)
+
+
+@pytest.mark.filterwarnings('ignore:Sparse')
+def test_a_sparse_adjacency_and_the_triangles_of_another_graph():
+    edge_index, x = dense_graph(), torch.randn(9, D)
+    conv = NCGNNConv(paper_mlp(), paper_mlp())
+    other = (edge_index + 1) % 9  # a graph of the same size and degrees
+    assert not torch.equal(to_undirected(other), to_undirected(edge_index))
+    adj_t = to_torch_coo_tensor(other, size=9).t().to_sparse_csr()
+    with pytest.raises(ValueError, match='built from other edges'):
+        conv(x, adj_t, TriangleIncidence.build(edge_index, 9))
 
 
 @given(graphs(min_nodes=2))

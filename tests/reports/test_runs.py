@@ -10,7 +10,7 @@ from graphgym_nc.reports.runs import (
     table,
 )
 from graphgym_nc.results.aggregate import agg_runs
-from graphgym_nc.results.sweep import agg_batch
+from graphgym_nc.results.sweep import agg_sweep
 from tests.run_files import write_run
 
 VALUES = (0.5, 0.7, 0.6)
@@ -89,7 +89,7 @@ def test_grid(tmp_path, minimise):
         metric = 'mae' if minimise else 'acc'
         folder = tmp_path / f'nc_toy-l={layers}-act=relu' / '0'
         write_seed(folder, layers / 10, metric=metric, minimise=minimise)
-    agg_batch(tmp_path)
+    agg_sweep(tmp_path)
     runs = load_grid(tmp_path)
     frame = grid_table(runs)
     # Best first; 'act' is always the same.
@@ -102,7 +102,7 @@ def test_grid(tmp_path, minimise):
 
 def test_grid_of_one(tmp_path):
     write_seed(tmp_path / 'nc_toy-l=1' / '0')
-    agg_batch(tmp_path)
+    agg_sweep(tmp_path)
     assert grid_table(load_grid(tmp_path))['run'].tolist() == ['nc_toy-l=1']
 
 

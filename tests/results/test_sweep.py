@@ -6,7 +6,7 @@ import pytest
 from graphgym_nc.results.aggregate import AggError
 from graphgym_nc.results.manifest import MANIFEST
 from graphgym_nc.results.names import choices
-from graphgym_nc.results.sweep import agg_batch, grid_runs
+from graphgym_nc.results.sweep import agg_sweep, grid_runs
 from tests.run_files import write_run
 
 
@@ -30,7 +30,7 @@ def test_tables(tmp_path):
         tmp_path / 'nc_toy-l=4-act=relu' / '1',
         train=[(0, 0), (1, 0)], val=[(0, 0.2), (1, 0.8)], test=[(0, 0.0), (1, 1.0)],
     )  # fmt: skip
-    assert agg_batch(tmp_path) == []
+    assert agg_sweep(tmp_path) == []
     assert {path.name for path in (tmp_path / 'agg').iterdir()} == {
         f'{split}{kind}.csv'
         for split in ('train', 'val', 'test')
@@ -53,7 +53,7 @@ def test_tables(tmp_path):
 def test_regression_takes_the_least(tmp_path):
     record = {'metric': 'mae', 'minimise': True}
     write_run(tmp_path / 'nc-l=1' / '0', record, val=[(0, 3), (1, 1), (2, 2)])
-    agg_batch(tmp_path)
+    agg_sweep(tmp_path)
     assert read(tmp_path, 'val_best')['mae'].tolist() == [1]
     assert read(tmp_path, 'val_bestepoch')['mae'].tolist() == [1]
     assert read(tmp_path, 'val')['mae'].tolist() == [2]
@@ -65,7 +65,7 @@ def test_what_is_not_done_is_reported_and_not_averaged(tmp_path):
     write_run(tmp_path / 'nc_toy-l=2-act=relu' / '0', {'status': 'FAILED', 'reason': 'NaN'})
     entry = {'values': {'l': 3}, 'seeds': [0]}
     (tmp_path / MANIFEST).write_text(json.dumps({'nc_toy-l=3-act=relu': entry}))
-    incomplete = agg_batch(tmp_path)
+    incomplete = agg_sweep(tmp_path)
     assert sorted(map(str, incomplete)) == [
         'nc_toy-l=1-act=relu/1: RUNNING',
         'nc_toy-l=2-act=relu/0: FAILED (NaN)',
@@ -78,7 +78,7 @@ def test_what_is_not_done_is_reported_and_not_averaged(tmp_path):
 def test_seeds_that_do_not_belong_together(tmp_path):
     write_grid(tmp_path, _1=(0.1, 0.2), _2=(0.1, 0.2))
     write_run(tmp_path / 'nc_toy-l=2-act=relu' / '1', {'data_source': 'other'}, val=[(0, 1)])
-    (problem,) = agg_batch(tmp_path)
+    (problem,) = agg_sweep(tmp_path)
     assert 'NOT AGGREGATED' in str(problem)
     assert 'data_source' in str(problem)
     assert read(tmp_path, 'val_best')['l'].tolist() == [1]
@@ -87,9 +87,9 @@ def test_seeds_that_do_not_belong_together(tmp_path):
 def test_again_after_the_rest_is_done(tmp_path):
     write_run(tmp_path / 'nc-l=1' / '0', {'status': 'FAILED'}, val=[(0, 1)])
     write_grid(tmp_path, _2=(0.1, 0.2))
-    agg_batch(tmp_path)
+    agg_sweep(tmp_path)
     write_run(tmp_path / 'nc-l=1' / '0')
-    assert agg_batch(tmp_path) == []
+    assert agg_sweep(tmp_path) == []
     assert not (tmp_path / 'agg' / 'incomplete.csv').exists()
 
 
@@ -114,4 +114,4 @@ def test_the_manifest_knows_better_than_names(tmp_path):
 
 def test_nothing_there(tmp_path):
     with pytest.raises(AggError, match='there are no results'):
-        agg_batch(tmp_path)
+        agg_sweep(tmp_path)

@@ -66,7 +66,7 @@ def test_grid_with_two_seeds(cluster):
     assert "Table: '" in (folder / 'report.log').read_text()
     logs = [path.read_text() for path in folder.glob('*/*/logging.log')]
     assert len(logs) == 8
-    assert sum('Preparing the data' in text for text in logs) == 1
+    assert sum('Drawing triangle_counting_generated_60' in text for text in logs) == 1
     assert '8 done, 0 running, 0 pending, 0 failed' in cluster.sweep('toy.txt', '--status').stdout
 
     jobs = (folder / 'slurm' / 'jobs.json').read_text()
