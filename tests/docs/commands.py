@@ -15,7 +15,8 @@ from tests.docs.pages import ROOT, blocks
 
 #: Commands of others, and what is in front of ours.
 OTHERS = {
-    '.', 'pip', 'python3', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest', 'sphinx-build',
+    '.', '.venv/bin/pip', '.venv/bin/pre-commit', '.venv/bin/pytest', 'pip', 'python3',
+    'sphinx-build',
 }  # fmt: skip
 
 
