@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from graphgym_nc.reports.grids import keep_grid
 from graphgym_nc.reports.ranks import plot_ranks, rank_analysis, rank_table
 from graphgym_nc.reports.runs import Run, grid_table, load_grid, plot_curves, scored, table
 from graphgym_nc.utils.render import markdown
@@ -17,15 +18,18 @@ def report_runs(folders: list[Path], out: Path) -> None:
     print(f"\nTable and learning curves: '{out}/report.md', '.csv' and '.png'")
 
 
-def report_grid(folder: Path, out: Path, ties: float) -> None:
+def report_grid(folder: Path, out: Path, ties: float, keep: Path | None = None) -> None:
     """Writes the table of a grid, and the ranks of its choices.
 
     Args:
         folder: The folder of the results.
         out: Where to write.
         ties: Results that differ by no more share a rank.
+        keep: A file for the scores of all runs, which :meth:`report_paper` ranks.
     """
     runs = load_grid(folder)
+    if keep:
+        keep_grid(folder, runs, keep)
     frame = grid_table(runs)
     rankings = rank_analysis(scored(runs), ties)
     text = markdown(frame)

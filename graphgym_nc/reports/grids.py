@@ -1,0 +1,77 @@
+"""Scores of grids in small files that outlive their folders, and what they say."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from graphgym_nc.reports.ranks import Scored, rank_analysis, rank_table
+from graphgym_nc.reports.runs import Run, score
+from graphgym_nc.results.names import literal, value_name
+from graphgym_nc.results.record import read_record
+from graphgym_nc.results.sweep import grid_runs
+from graphgym_nc.utils.files import write_atomically
+from graphgym_nc.utils.render import markdown
+
+_CHOICE = 'choice.'  # in front of a dimension, as it may be called like a fact
+_FILES = 'design_*.csv'
+
+
+def keep_grid(folder: Path, runs: Sequence[tuple[Run, dict[str, Any]]], path: Path) -> None:
+    """Writes the score of each configuration of a grid: none if it has no results."""
+    done = {run.name: run for run, _ in runs}
+    rows = []
+    for name, entry in grid_runs(folder).items():
+        row = {f'{_CHOICE}{alias}': value_name(value) for alias, value in entry.values.items()}
+        rows.append({**row, **(_facts(done[name]) if name in done else {})})
+    write_atomically(path, pd.DataFrame(rows).to_csv(index=False))
+
+
+def read_grid(path: Path) -> tuple[list[Scored], pd.DataFrame]:
+    """Reads what was kept of a grid: what an analysis by ranks needs, and all rows."""
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    columns = [str(column) for column in frame if str(column).startswith(_CHOICE)]
+    scores = [
+        Scored(
+            {column.removeprefix(_CHOICE): literal(row[column]) for column in columns},
+            float(row['score']),
+        )
+        for row in frame.to_dict('records')
+        if row['score']
+    ]
+    return scores, frame
+
+
+def kept_ranks(folder: Path) -> str:
+    """The ranks of all grids that were kept in a folder, as Markdown."""
+    parts = []
+    for path in sorted(folder.glob(_FILES)):
+        scores, frame = read_grid(path)
+        done = frame[frame['score'] != '']
+        parts.append(
+            f'### `{path.stem}`\n\n{len(done)} of {len(frame)} configurations have results: '
+            f'{_span(done["runs"])} folds or seeds of {_span(done["epochs"])} epochs on '
+            f'{_span(done["graphs"])} graphs each.\n\n'
+            + markdown(rank_table(rank_analysis(scores)))
+        )
+    return '\n\n'.join(parts) or 'Nothing has been run yet.'
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    best = run.best['val']
+    record = read_record(run.folder / str(best['seed_folders'][0]))
+    return {
+        'score': f'{score(run):.6g}',
+        'metric': run.metric,
+        'runs': best['seeds'],
+        'epochs': max(row['epoch'] for curve in run.curves('train') for row in curve) + 1,
+        'graphs': record.get('graphs', ''),
+        'commit': record.get('commit', ''),
+        'date': str(record.get('ended') or '')[:10],
+    }
+
+
+def _span(column: 'pd.Series[str]') -> str:
+    values = sorted(set(column), key=float)
+    return values[0] if len(values) == 1 else f'{values[0]} to {values[-1]}'
