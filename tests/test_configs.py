@@ -101,12 +101,13 @@ def test_the_learning_rate_falls_at_regular_steps(path):
     ('name', 'number'),
     [
         ('counting', 2),
-        ('counting_regular', 18),
+        ('counting_regular', 24),
         ('ppa', 3),
         ('sbm', 10),
         ('sparse', 6),
         ('time', 12),
         ('tu', 12),
+        ('tu_jk', 12),
     ],
 )
 def test_grids_of_the_tables(name, number):

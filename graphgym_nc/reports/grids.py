@@ -25,7 +25,7 @@ def keep_grid(folder: Path, runs: Sequence[tuple[Run, dict[str, Any]]], path: Pa
     for name, entry in grid_runs(folder).items():
         row = {f'{_CHOICE}{alias}': value_name(value) for alias, value in entry.values.items()}
         rows.append({**row, **(_facts(done[name]) if name in done else {})})
-    write_atomically(path, pd.DataFrame(rows).to_csv(index=False))
+    write_atomically(path, pd.DataFrame(rows, dtype=object).to_csv(index=False))
 
 
 def read_grid(path: Path) -> tuple[list[Scored], pd.DataFrame]:

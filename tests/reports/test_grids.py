@@ -1,0 +1,43 @@
+import json
+
+import pytest
+
+from graphgym_nc.reports.grids import keep_grid, kept_ranks, read_grid
+from graphgym_nc.reports.ranks import rank_analysis
+from graphgym_nc.reports.runs import load_grid, scored
+from graphgym_nc.results.sweep import agg_batch
+from tests.run_files import write_run
+
+
+@pytest.fixture
+def grid(tmp_path):
+    """Five settings with two layers each, of which the last run has failed."""
+    folder = tmp_path / 'grid'
+    for setting in range(5):
+        for layer, gain in (('a', 0.1), ('b', 0.0)):
+            run = folder / f'nc_toy-layer={layer}-steps={setting},7' / '0'
+            values = [(epoch, setting / 10 + gain) for epoch in range(3)]
+            write_run(run, {'graphs': 20, 'commit': 'abc'}, train=values, val=values)
+    (run / 'run.json').write_text(json.dumps({'status': 'FAILED'}))
+    agg_batch(folder)
+    return folder
+
+
+def test_ranks_of_what_is_kept_are_those_of_the_runs(grid, tmp_path):
+    runs = load_grid(grid)
+    keep_grid(grid, runs, tmp_path / 'kept' / 'design_toy.csv')
+    scores, frame = read_grid(tmp_path / 'kept' / 'design_toy.csv')
+    assert len(scores) == 9
+    assert len(frame) == 10
+    assert frame['commit'].tolist() == ['abc'] * 9 + ['']
+    assert [r.averages for r in rank_analysis(scores)] == [
+        r.averages for r in rank_analysis(scored(runs))
+    ]
+    text = kept_ranks(tmp_path / 'kept')
+    assert '### `design_toy`\n\n9 of 10 configurations have results: 1 folds or seeds' in text
+    assert 'of 3 epochs on 20 graphs each' in text
+    assert '1.00 ± 0.00 of 2' in text
+
+
+def test_nothing_is_kept(tmp_path):
+    assert kept_ranks(tmp_path) == 'Nothing has been run yet.'
