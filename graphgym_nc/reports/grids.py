@@ -44,16 +44,18 @@ def read_grid(path: Path) -> tuple[list[Scored], pd.DataFrame]:
 
 
 def kept_ranks(folder: Path) -> str:
-    """The ranks of all grids that were kept in a folder, as Markdown."""
+    """The ranks of all grids that were kept in a folder, as Markdown: those of choices that were
+    compared with all else equal.
+    """
     parts = []
     for path in sorted(folder.glob(_FILES)):
         scores, frame = read_grid(path)
         done = frame[frame['score'] != '']
+        rankings = [ranking for ranking in rank_analysis(scores) if ranking.matched]
         parts.append(
             f'### `{path.stem}`\n\n{len(done)} of {len(frame)} configurations have results: '
             f'{_span(done["runs"])} folds or seeds of {_span(done["epochs"])} epochs on '
-            f'{_span(done["graphs"])} graphs each.\n\n'
-            + markdown(rank_table(rank_analysis(scores)))
+            f'{_span(done["graphs"])} graphs each.\n\n' + markdown(rank_table(rankings))
         )
     return '\n\n'.join(parts) or 'Nothing has been run yet.'
 
@@ -73,5 +75,5 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def _span(column: 'pd.Series[str]') -> str:
-    values = sorted(set(column), key=float)
+    values = sorted({value or '?' for value in column}, key=lambda value: (len(value), value))
     return values[0] if len(values) == 1 else f'{values[0]} to {values[-1]}'

@@ -14,7 +14,8 @@ KEPT = DOCS / 'results' / 'results.csv'
 
 def test_page_is_up_to_date() -> None:
     written = (ROOT / 'RESULTS.md').read_text()
-    assert written == page(group(read_kept(KEPT, Row)), KEPT), (
+    curves = read_kept(curves_path(KEPT), Curve)
+    assert written == page(group(read_kept(KEPT, Row)), curves, KEPT), (
         'run graphgym-nc report --paper --keep docs/results/results.csv --out .'
     )
 

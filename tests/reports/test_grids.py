@@ -39,5 +39,15 @@ def test_ranks_of_what_is_kept_are_those_of_the_runs(grid, tmp_path):
     assert '1.00 ± 0.00 of 2' in text
 
 
+def test_only_what_was_compared_with_all_else_equal_is_ranked(tmp_path):
+    for name in ('nc_toy-layer=a-steps=1', 'nc_toy-layer=b-steps=2'):
+        write_run(tmp_path / 'grid' / name / '0', train=[(0, 0.5)], val=[(0, 0.5)])
+    agg_batch(tmp_path / 'grid')
+    keep_grid(tmp_path / 'grid', load_grid(tmp_path / 'grid'), tmp_path / 'design_toy.csv')
+    text = kept_ranks(tmp_path)
+    assert '2 of 2 configurations' in text
+    assert 'layer' not in text
+
+
 def test_nothing_is_kept(tmp_path):
     assert kept_ranks(tmp_path) == 'Nothing has been run yet.'

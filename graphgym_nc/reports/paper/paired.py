@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from graphgym_nc.reports.paper.runs import METRICS, PaperRun, percent
+from graphgym_nc.reports.paper.runs import INNER, METRICS, PaperRun, percent
 from graphgym_nc.reports.paper.tables import fullest, twin
 
 #: With fewer pairs, Wilcoxon's test cannot find a difference at this level.
@@ -49,7 +49,7 @@ def paired_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
     measured = [run for run in runs if not run.summary]
     for run in fullest(measured):
         other = twin(run, measured) if run.model == 'NC-GNN' else None
-        if other is None or other.table != run.table:
+        if other is None or run.table == INNER:  # that only chooses
             continue
         ours, theirs = _by_number(run), _by_number(other)
         shared = sorted(ours.keys() & theirs.keys())

@@ -28,7 +28,7 @@ def plot_results(name: str, runs: Sequence[PaperRun], path: Path) -> bool:
     Returns:
         Whether there is anything to draw.
     """
-    ours = [run for run in fullest(runs) if run.table == name]
+    ours = plotted(name, runs)
     experiments = [e for e in EXPERIMENTS if any(run.experiment == e for run in ours)]
     if not experiments:
         return False
@@ -64,10 +64,8 @@ def plot_curves(name: str, runs: Sequence[PaperRun], curves: Sequence[Curve], pa
         Whether there is anything to draw.
     """
     panels: dict[str, list[PaperRun]] = {}
-    known = {(curve.config, curve.changes) for curve in curves}
-    for run in fullest(runs):
-        if run.table == name and (run.config, run.rows[0].changes) in known:
-            panels.setdefault(run.experiment.name, []).append(run)
+    for run in with_curves(name, runs, curves):
+        panels.setdefault(run.experiment.name, []).append(run)
     if not panels:
         return False
     columns = min(len(panels), 3)
@@ -79,6 +77,17 @@ def plot_curves(name: str, runs: Sequence[PaperRun], curves: Sequence[Curve], pa
         axis.set_title(title)
     save_figure(figure, path, _DPI)
     return True
+
+
+def plotted(name: str, runs: Sequence[PaperRun]) -> list[PaperRun]:
+    """The runs that the plot of a table shows."""
+    return [run for run in fullest(runs) if run.table == name]
+
+
+def with_curves(name: str, runs: Sequence[PaperRun], curves: Sequence[Curve]) -> list[PaperRun]:
+    """The runs of a table whose learning curves were kept."""
+    known = {(curve.config, curve.changes) for curve in curves}
+    return [run for run in plotted(name, runs) if (run.config, run.rows[0].changes) in known]
 
 
 def _panel(axis: Axes, experiment: Experiment, runs: Sequence[PaperRun]) -> None:

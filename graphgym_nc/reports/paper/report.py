@@ -7,11 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from graphgym_nc.reports.grids import kept_ranks
-from graphgym_nc.reports.paper import paired
-from graphgym_nc.reports.paper import runs as paper_runs
+from graphgym_nc.reports.paper import paired, verdict
 from graphgym_nc.reports.paper.keep import keep_runs
 from graphgym_nc.reports.paper.kept import Curve, Row, curves_path, merge, read_kept, write_kept
-from graphgym_nc.reports.paper.plot import plot_curves, plot_results
+from graphgym_nc.reports.paper.plot import plot_curves, plot_results, plotted, with_curves
 from graphgym_nc.reports.paper.runs import PaperRun, group
 from graphgym_nc.reports.paper.tables import (
     TITLES,
@@ -58,7 +57,7 @@ def report_paper(folders: Sequence[Path], keep: Path | None, out: Path) -> None:
         write_kept(curves_path(keep), curves)
         print(f"{len(new)} folds or seeds are in '{keep}'")
     out.mkdir(parents=True, exist_ok=True)
-    (out / PAGE).write_text(page(runs, keep))
+    (out / PAGE).write_text(page(runs, curves, keep))
     for name in TITLES:
         plot_results(name, runs, out / IMAGES / f'results_{name}.png')
         plot_curves(name, runs, curves, out / IMAGES / f'curves_{name}.png')
@@ -67,7 +66,7 @@ def report_paper(folders: Sequence[Path], keep: Path | None, out: Path) -> None:
         print(f'Not in the tables: {reason}')
 
 
-def page(runs: Sequence[PaperRun], keep: Path | None) -> str:
+def page(runs: Sequence[PaperRun], curves: Sequence[Curve], keep: Path | None) -> str:
     """The page, from the template beside what was kept if there is one.
 
     Raises:
@@ -78,22 +77,33 @@ def page(runs: Sequence[PaperRun], keep: Path | None) -> str:
 
     def fill(match: re.Match[str]) -> str:
         try:
-            return _field(match[1], match[2], runs, keep)
+            return _field(match[1], match[2], runs, curves, keep)
         except KeyError:
             raise ValueError(f"{template}: there is no field '{match[0]}'") from None
 
-    return _FIELD.sub(fill, text)
+    return re.sub(r'\n{3,}', '\n\n', _FIELD.sub(fill, text))
 
 
-def _field(kind: str, name: str | None, runs: Sequence[PaperRun], keep: Path | None) -> str:
+def _field(
+    kind: str,
+    name: str | None,
+    runs: Sequence[PaperRun],
+    curves: Sequence[Curve],
+    keep: Path | None,
+) -> str:
     if kind == 'figure':
         nearest = sorted(fullest(runs), key=lambda run: -len(run.changed))
         known = {run.config: figure(run) for run in nearest}
         return known[str(name)]
     if kind == 'rule':
-        return {'verdict': paper_runs.RULE, 'paired': paired.RULE}[str(name)]
+        return {'verdict': verdict.RULE, 'paired': paired.RULE}[str(name)]
     if kind == 'ranks' and keep:
         return kept_ranks(keep.parent)
+    if kind == 'plot':
+        what, _, table = str(name).partition('_')
+        some = {'results': plotted(table, runs), 'curves': with_curves(table, runs, curves)}[what]
+        picture = f'![{TITLES[table]}]({IMAGES.as_posix()}/{name}.png)'
+        return picture if some else ''
     if kind != 'table':
         raise KeyError(kind)
     if name in TITLES:
@@ -109,7 +119,10 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _default_template() -> str:
-    parts = [f'## {title}\n\n{{table {name}}}' for name, title in TITLES.items()]
+    parts = [
+        f'## {title}\n\n{{table {name}}}\n\n{{plot results_{name}}}\n\n{{plot curves_{name}}}'
+        for name, title in TITLES.items()
+    ]
     parts.append('## NC-GNN beside GIN\n\n{table paired}\n\n{rule paired}')
     parts.append('## Cost, measured here\n\n{table cost}')
     return '# Results\n\n{rule verdict}\n\n' + '\n\n'.join(parts) + '\n'

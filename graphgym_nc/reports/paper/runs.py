@@ -176,25 +176,6 @@ class PaperRun:
         return ', '.join(filter(None, parts))
 
     @property
-    def verdict(self) -> str:
-        """What the figure says of the published one, by the rule that :obj:`RULE` states."""
-        published = self.published
-        if published is None:
-            return '-'
-        sign = -1 if METRICS[self.experiment.table] == 'mae' else 1
-        factor = percent(self.experiment.table)
-        gain = sign * (factor * self.mean - published.mean)
-        ours = factor * (self.std or 0.0)
-        if abs(gain) <= (ours if published.std is None else published.std):
-            word = 'as published' if self.variant else 'reproduced'
-        elif gain > 0:
-            word = 'better'
-        else:
-            word = 'worse' if self.variant else 'not reproduced'
-        kind = 'variant: ' if self.variant else ''
-        return kind + word + (' (reduced run)' if self.shortfalls else '')
-
-    @property
     def _other_data(self) -> bool:
         return self.experiment.table == 'ppa' and self.rows[0].source != 'OGB'
 
@@ -205,16 +186,6 @@ class PaperRun:
             if key not in (*_SIZES, _TARGET, 'dataset.split_mode' if self.table == INNER else '')
             and key.startswith(_NETWORK) == network
         ]
-
-
-#: How :attr:`PaperRun.verdict` judges.
-RULE = (
-    'A verdict compares our mean with the published one. Within one published deviation it is '
-    '*reproduced*. Beyond, it is *better* or *not reproduced*. Where the paper has no deviation, '
-    'ours takes its place. A *variant* is not the model of the paper: it is *better*, *as '
-    'published* or *worse*. A *reduced run* has fewer epochs, graphs, folds or seeds than the '
-    'paper. It proves nothing about the full one.'
-)
 
 
 def percent(table: str) -> float:

@@ -13,6 +13,7 @@ from graphgym_nc.reports.paper.published import (
     Experiment,
 )
 from graphgym_nc.reports.paper.runs import INNER, PaperRun, percent
+from graphgym_nc.reports.paper.verdict import verdict
 
 #: The title of each table, by the name of its grid.
 TITLES = {
@@ -156,7 +157,7 @@ def _row(run: PaperRun) -> dict[str, str]:
         **_not_run(paper, run.model),
         'configuration': f'`{run.config}`',
         'ours': figure(run),
-        'verdict': run.verdict,
+        'verdict': verdict(run),
         'scale': run.scale,
         run.unit: f'{number}, summary of {run.rows[0].date}' if run.summary else number,
         'epochs': f'{run.epochs} of {paper.epochs}' + ('' if paper.told else ' (not told)'),

@@ -42,14 +42,21 @@ def test_nothing_is_kept_unless_asked_for(tmp_path, capsys):
 def test_a_template_is_filled(tmp_path):
     write_paper_run(tmp_path / 'results' / 'nc_mutag', [0.7])
     template = tmp_path / 'RESULTS.in'
-    template.write_text('MUTAG: {figure nc_mutag}. {table ppa}\n{table cost}, {ranks}, { this }')
+    template.write_text(
+        'MUTAG: {figure nc_mutag}. {table ppa}\n{plot curves_sparse}\n\n{plot results_tu}\n\n'
+        '{table cost}, {ranks}, { this }'
+    )
     report_paper([tmp_path / 'results'], tmp_path / 'results.csv', tmp_path)
     page = (tmp_path / 'RESULTS.md').read_text()
     assert page.startswith('MUTAG: 70.0. | data ')
+    assert page.count('![') == 1
+    assert '(docs/images/curves_sparse.png)\n\nNothing' in page
     assert page.endswith('\nNothing has been run yet., Nothing has been run yet., { this }')
 
 
-@pytest.mark.parametrize('field', ['{table x}', '{figure gin_mutag}', '{plot tu}', '{rule x}'])
+@pytest.mark.parametrize(
+    'field', ['{table x}', '{figure gin_mutag}', '{plot tu}', '{plot results_x}', '{rule x}']
+)
 def test_an_unknown_field_is_named(tmp_path, field):
     write_paper_run(tmp_path / 'results' / 'nc_mutag', [0.7])
     (tmp_path / 'RESULTS.in').write_text(f'Some text {field}')

@@ -4,6 +4,7 @@ import pytest
 
 from graphgym_nc.reports.paper.published import EXPERIMENTS
 from graphgym_nc.reports.paper.runs import INNER, PaperRun, find_experiment, group
+from graphgym_nc.reports.paper.verdict import verdict
 from graphgym_nc.results.aggregate import AggError
 from graphgym_nc.utils.packaged import packaged_names
 from tests.reports.paper.test_kept import ROW
@@ -66,7 +67,7 @@ def test_a_reduced_run_is_never_full(changed, shortfall):
     run = only(rows)
     assert run.shortfalls == [shortfall]
     assert run.scale == 'reduced'
-    assert run.verdict.endswith(' (reduced run)')
+    assert verdict(run).endswith(' (reduced run)')
 
 
 def test_other_training_and_graphs_are_named():
@@ -85,7 +86,6 @@ def test_variants_are_named():
     assert (lean.variant, lean.scale) == ('lean', 'full, variant: lean')
     keyed = only(seeds(replace(CLUSTER, changes='nc.communicate_aggr mean'), 4))
     assert keyed.variant == 'nc.communicate_aggr mean'
-    assert keyed.verdict.startswith('variant: ')
 
 
 def test_only_graphs_of_ogb_are_full():
@@ -103,33 +103,6 @@ def test_drawn_graphs_and_those_of_a_file_are_told_apart():
     assert drawn.scale == 'full, generated graphs'
     file = only(seeds(replace(row, source='the graphs of regular.npz'), 2))
     assert file.scale == 'full, the graphs of regular.npz'
-
-
-# NC-GNN on CLUSTER is published as 69.335 +- 0.357, on counting as 0.0081 +- 0.0012, and GIN on
-# counting as 0.3569.
-@pytest.mark.parametrize(
-    ('config', 'figure', 'verdict'),
-    [
-        ('nc_cluster_4l_100k', 0.690, 'reproduced'),
-        ('nc_cluster_4l_100k', 0.6969, 'reproduced'),
-        ('nc_cluster_4l_100k', 0.698, 'better'),
-        ('nc_cluster_4l_100k', 0.6897, 'not reproduced'),
-        ('nc_cluster_4l_100k_lean', 0.690, 'variant: as published'),
-        ('nc_cluster_4l_100k_lean', 0.698, 'variant: better'),
-        ('nc_cluster_4l_100k_lean', 0.600, 'variant: worse'),
-        ('nc_counting', 0.0090, 'reproduced'),
-        ('nc_counting', 0.0050, 'better'),
-        ('nc_counting', 0.0100, 'not reproduced'),
-        ('gin_counting', 0.3559, 'better'),  # our deviation is 0.0005
-        ('gin_counting', 0.3566, 'reproduced'),
-    ],
-)
-def test_verdicts(config, figure, verdict):
-    counting = 'counting' in config
-    sizes = {'epochs': 40, 'graphs': 5000, 'metric': 'mae'} if counting else {}
-    step = 0.001 if counting else 0.0
-    row = replace(CLUSTER, config=config, test=figure - step / 2, **sizes)
-    assert only(seeds(row, 2 if counting else 4, step)).verdict == verdict
 
 
 def test_inner_validation_is_a_table_of_its_own():
