@@ -34,6 +34,7 @@ def write_paper_run(folder, values, runs=1, epochs=3, record=None, **keys):
     Keys such as `nc__sbm_graphs` differ from the configuration.
     """
     config = yaml.safe_load(packaged('configs', folder.name.partition('-')[0]).read_text())
+    config['gnn'].setdefault('head', config['dataset']['task'])  # as GraphGym does
     changes = {key: value for key, value in keys.items() if '__' in key}
     for key, value in changes.items():
         group, _, name = key.partition('__')

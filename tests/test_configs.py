@@ -9,11 +9,13 @@ import pytest
 import yaml
 
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
+from graphgym_nc.reports.paper.keep import changed_keys
 from graphgym_nc.results.aggregate import read_stats
 from graphgym_nc.results.differences import flat
 from graphgym_nc.sweeps.configs import generate, task_name
 from graphgym_nc.sweeps.grid import Grid
-from graphgym_nc.training.run import main
+from graphgym_nc.training.folders import chosen, resolved
+from graphgym_nc.training.run import load_config, main, parse_args
 from tests.counting_file import write_counting
 from tests.tu_files import write_tu
 
@@ -87,6 +89,18 @@ def test_the_twin_differs_in_the_layer_alone(path):
         twin = path.with_name(f'{base}.yaml')
     ours, other = (flat(yaml.safe_load(p.read_text())) for p in (path, twin))
     assert {k for k in ours.keys() | other.keys() if ours.get(k) != other.get(k)} == keys
+
+
+@pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
+def test_what_is_kept_of_a_run_names_the_keys_that_differ(cfg, path):
+    for opts, changes in (
+        ([], ''),
+        (['optim.max_epoch', '3', 'nc.sbm_seed', '7'], 'nc.sbm_seed 7 optim.max_epoch 3'),
+    ):
+        load_config(parse_args(['--cfg', str(path), *opts]))
+        config = resolved()
+        full, record = flat(yaml.safe_load(config)), {'config': chosen(config)}
+        assert changed_keys(path.stem, full, record) == changes
 
 
 @pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)

@@ -72,7 +72,7 @@ def _keep(folder: Path) -> tuple[list[Row], list[Curve]]:
         raise AggError("'config.yaml' is no configuration of this package")
     result = aggregate(folder)
     runs = countable_runs(folder)
-    changes = _changes(name, flat(config), read_record(runs[0]))
+    changes = changed_keys(name, flat(config), read_record(runs[0]))
     experiment = find_experiment(name, changes)
     metric = str(result.best['val']['metric'])
     if metric != METRICS[experiment.table]:
@@ -85,9 +85,16 @@ def _keep(folder: Path) -> tuple[list[Row], list[Curve]]:
     return rows, curves
 
 
-def _changes(name: str, config: dict[str, Any], record: dict[str, Any]) -> str:
-    """The keys that differ from the packaged configuration."""
+def changed_keys(name: str, config: dict[str, Any], record: dict[str, Any]) -> str:
+    """The keys that differ from a packaged configuration, with their values.
+
+    Args:
+        name: The packaged configuration.
+        config: All keys of the run.
+        record: Its record, which tells the keys that differ from the defaults.
+    """
     base = flat(yaml.safe_load(packaged('configs', name).read_text()))
+    base.setdefault('gnn.head', base.get('dataset.task', 'node'))  # as GraphGym fills it in
     now = {**record.get('config', {}), **{key: config.get(key) for key in base}}
     changed = {key: value for key, (_, value) in differing(base, now).items()}
     if 'dataset.name' in changed:

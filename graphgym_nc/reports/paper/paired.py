@@ -72,6 +72,7 @@ def paired_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
                 'p, t-test': _p(t),
                 'p, Wilcoxon': _p(wilcoxon),
                 'NC-GNN is': verdict,
+                'scale': run.scale,
             }
         )
     return pd.DataFrame(rows)

@@ -127,7 +127,7 @@ def twin(run: PaperRun, runs: Iterable[PaperRun], measured: bool = False) -> Pap
         and other.experiment == run.experiment
         and f'{data}_'.startswith(f'{other.config.partition("_")[2]}_')
         and _without_layer(other) == changes
-        and other.summary == run.summary
+        and (other.graphs, other.summary) == (run.graphs, run.summary)
         and (not measured or other.rows[0].machine == run.rows[0].machine)
     ]
     return max(alike, key=lambda other: len(other.config), default=None)
@@ -179,9 +179,9 @@ def _not_run(paper: Experiment, model: str) -> dict[str, str]:
 
 
 def _without_layer(run: PaperRun) -> dict[str, str]:
-    """Changes, but for those of MLP2 and the layer's type."""
-    layer = ('nc.mlp2_', 'nc.communicate_', 'gnn.layer_type')
-    return {key: value for key, value in run.changes.items() if not key.startswith(layer)}
+    """Changes, but for those of MLP2, the layer's type and the number of graphs."""
+    other = ('nc.mlp2_', 'nc.communicate_', 'gnn.layer_type', 'nc.sbm_graphs')
+    return {key: value for key, value in run.changes.items() if not key.startswith(other)}
 
 
 def _size(run: PaperRun) -> tuple[int, int]:

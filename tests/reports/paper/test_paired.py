@@ -70,7 +70,7 @@ def test_table():
     assert (line['data'], line['NC-GNN'], line['GIN']) == (
         'PROTEINS', '`nc_proteins`', '`gin_proteins`',
     )  # fmt: skip
-    assert (line['pairs'], line['NC-GNN is']) == ('10 folds', 'ahead')
+    assert (line['pairs'], line['NC-GNN is'], line['scale']) == ('10 folds', 'ahead', 'full')
     assert line['gain'] == '+5.50 ± 2.87'  # of 1 to 10: sqrt(8.25)
     assert (line['p, t-test'], line['p, Wilcoxon']) == ('< 0.001', '0.002')
 
@@ -80,6 +80,7 @@ def test_folds_are_paired_by_their_number():
     frame = paired_table(group([*gin[2:], *nc[:7]]))
     assert frame['pairs'].tolist() == ['5 folds']
     assert frame['NC-GNN is'].tolist() == ['no test: 5 pairs']
+    assert frame['scale'].tolist() == ['reduced']
 
 
 def test_errors_count_the_other_way():

@@ -111,7 +111,7 @@ def test_costs_are_beside_gin():
 @pytest.mark.parametrize(
     'other',
     [
-        {'changes': 'nc.sbm_graphs [10,5,5]'},
+        {'changes': 'nc.sbm_graphs [10,5,5]', 'graphs': 20},
         {'changes': 'train.batch_size 8'},
         {'machine': 'A100'},
         {'config': 'gin_cluster'},
@@ -136,6 +136,11 @@ def test_the_nearest_twin_is_taken():
         found = twin(run, runs)
         assert found is not None
         assert found.config == 'gin_proteins_jk'
+
+
+def test_graphs_may_be_told_or_not():
+    gin = replace(CLUSTER, config='gin_cluster_4l_100k', changes='nc.sbm_graphs [10000,1000,1000]')
+    assert len(cost_table(group([CLUSTER, gin]))) == 1
 
 
 def test_published_costs():
