@@ -1,5 +1,6 @@
 """Scores of grids in small files that outlive their folders, and what they say."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,35 @@ _CHOICE = 'choice.'  # in front of a dimension, as it may be called like a fact
 _FILES = 'design_*.csv'
 
 
+def diverged(folder: Path) -> dict[str, dict[str, Any]]:
+    """The configurations of a grid of which a run diverged, and what was chosen for each."""
+    return {
+        name: entry.values
+        for name, entry in grid_runs(folder).items()
+        if any(
+            'not finite' in str(read_record(folder / name / str(seed)).get('reason'))
+            for seed in entry.seeds
+        )
+    }
+
+
+def grid_scores(folder: Path, runs: Sequence[tuple[Run, dict[str, Any]]]) -> list[Scored]:
+    """The scores of a grid. What diverged is worse than all else: if it were left out, choices
+    that diverge would be compared in their good settings alone.
+    """
+    lost = diverged(folder)
+    scores = [Scored(values, score(run)) for run, values in runs if run.name not in lost]
+    return scores + [Scored(values, -math.inf) for values in lost.values()]
+
+
 def keep_grid(folder: Path, runs: Sequence[tuple[Run, dict[str, Any]]], path: Path) -> None:
     """Writes the score of each configuration of a grid: none if it has no results."""
-    done = {run.name: run for run, _ in runs}
+    done = {run.name: _facts(run) for run, _ in runs}
+    done |= {name: {'score': '-inf'} for name in diverged(folder)}
     rows = []
     for name, entry in grid_runs(folder).items():
         row = {f'{_CHOICE}{alias}': value_name(value) for alias, value in entry.values.items()}
-        rows.append({**row, **(_facts(done[name]) if name in done else {})})
+        rows.append({**row, **done.get(name, {'score': ''})})
     write_atomically(path, pd.DataFrame(rows, dtype=object).to_csv(index=False))
 
 
@@ -50,12 +73,14 @@ def kept_ranks(folder: Path) -> str:
     parts = []
     for path in sorted(folder.glob(_FILES)):
         scores, frame = read_grid(path)
-        done = frame[frame['score'] != '']
+        lost = (frame['score'] == '-inf').sum()
+        done = frame[~frame['score'].isin(['', '-inf'])]
         rankings = [ranking for ranking in rank_analysis(scores) if ranking.matched]
         parts.append(
             f'### `{path.stem}`\n\n{len(done)} of {len(frame)} configurations have results: '
             f'{_span(done["runs"])} folds or seeds of {_span(done["epochs"])} epochs on '
-            f'{_span(done["graphs"])} graphs each.\n\n' + markdown(rank_table(rankings))
+            f'{_span(done["graphs"])} graphs each. {lost} diverged, and have the last rank.\n\n'
+            + markdown(rank_table(rankings))
         )
     return '\n\n'.join(parts) or 'Nothing has been run yet.'
 

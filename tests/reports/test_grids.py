@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from graphgym_nc.reports.grids import keep_grid, kept_ranks, read_grid
+from graphgym_nc.reports.grids import diverged, grid_scores, keep_grid, kept_ranks, read_grid
 from graphgym_nc.reports.ranks import rank_analysis
-from graphgym_nc.reports.runs import load_grid, scored
+from graphgym_nc.reports.runs import load_grid
 from graphgym_nc.results.sweep import agg_batch
 from tests.run_files import write_run
 
@@ -31,12 +31,30 @@ def test_ranks_of_what_is_kept_are_those_of_the_runs(grid, tmp_path):
     assert len(frame) == 10
     assert frame['commit'].tolist() == ['abc'] * 9 + ['']
     assert [r.averages for r in rank_analysis(scores)] == [
-        r.averages for r in rank_analysis(scored(runs))
+        r.averages for r in rank_analysis(grid_scores(grid, runs))
     ]
     text = kept_ranks(tmp_path / 'kept')
     assert '### `design_toy`\n\n9 of 10 configurations have results: 1 folds or seeds' in text
     assert 'of 3 epochs on 20 graphs each' in text
     assert '1.00 ± 0.00 of 2' in text
+
+
+def test_what_diverged_comes_last(grid, tmp_path):
+    """The run that failed would have been the better one of its setting."""
+    failed = grid / 'nc_toy-layer=a-steps=4,7' / '0' / 'run.json'
+    reason = 'RunError: the train loss is not finite in epoch 0'
+    failed.write_text(json.dumps({'status': 'FAILED', 'reason': reason}))
+    other = grid / 'nc_toy-layer=b-steps=4,7' / '0' / 'run.json'
+    other.write_text((grid / 'nc_toy-layer=b-steps=3,7' / '0' / 'run.json').read_text())
+    agg_batch(grid)
+    runs = load_grid(grid)
+    assert list(diverged(grid)) == ['nc_toy-layer=a-steps=4,7']
+    ranking = rank_analysis(grid_scores(grid, runs))[0]
+    assert ranking.ranks == {'a': [1, 1, 1, 1, 2], 'b': [2, 2, 2, 2, 1]}
+    keep_grid(grid, runs, tmp_path / 'design_toy.csv')
+    assert rank_analysis(read_grid(tmp_path / 'design_toy.csv')[0])[0].ranks == ranking.ranks
+    assert '9 of 10 configurations' in kept_ranks(tmp_path)
+    assert '1 diverged, and have the last rank' in kept_ranks(tmp_path)
 
 
 def test_only_what_was_compared_with_all_else_equal_is_ranked(tmp_path):
