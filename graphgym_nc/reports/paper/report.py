@@ -123,6 +123,7 @@ def _default_template() -> str:
         f'## {title}\n\n{{table {name}}}\n\n{{plot results_{name}}}\n\n{{plot curves_{name}}}'
         for name, title in TITLES.items()
     ]
+    parts.append('## Counting other subgraphs: test MAE\n\n{table targets}')
     parts.append('## NC-GNN beside GIN\n\n{table paired}\n\n{rule paired}')
     parts.append('## Cost, measured here\n\n{table cost}')
     return '# Results\n\n{rule verdict}\n\n' + '\n\n'.join(parts) + '\n'

@@ -30,8 +30,11 @@ _FOLDS = ('tu', 'sparse')
 _SIZES = ('optim.max_epoch', 'nc.sbm_graphs', 'nc.sbm_source', 'nc.counting_graphs')
 _TARGET = 'nc.counting_target'
 
-# Keys of the network. All others are of its training.
-_NETWORK = ('gnn.', 'nc.', 'model.', 'dataset.transform', 'dataset.node_encoder')
+# Keys of the network. All others are of its training or its data.
+_NETWORK = (
+    'gnn.', 'model.', 'nc.mlp', 'nc.communicate', 'nc.eps', 'nc.train_eps', 'nc.init',
+    'dataset.transform', 'dataset.node_encoder',
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def test_other_training_and_graphs_are_named():
 def test_variants_are_named():
     lean = only(seeds(replace(CLUSTER, config='nc_cluster_4l_100k_lean'), 4))
     assert (lean.variant, lean.scale) == ('lean', 'full, variant: lean')
+    other = only(seeds(replace(CLUSTER, changes='nc.sbm_seed 7'), 4))
+    assert (other.variant, other.scale) == ('', 'full, nc.sbm_seed 7')
     keyed = only(seeds(replace(CLUSTER, changes='nc.communicate_aggr mean'), 4))
     assert keyed.variant == 'nc.communicate_aggr mean'
 
