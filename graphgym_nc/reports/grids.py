@@ -79,7 +79,9 @@ def kept_ranks(folder: Path) -> str:
         parts.append(
             f'### `{path.stem}`\n\n{len(done)} of {len(frame)} configurations have results: '
             f'{_span(done["runs"])} folds or seeds of {_span(done["epochs"])} epochs on '
-            f'{_span(done["graphs"])} graphs each. {lost} diverged, and have the last rank.\n\n'
+            f'{_span(done["graphs"])} graphs each.'
+            + (f' {lost} diverged, and have the last rank.' if lost else '')
+            + '\n\n'
             + markdown(rank_table(rankings))
         )
     return '\n\n'.join(parts) or 'Nothing has been run yet.'
