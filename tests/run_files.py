@@ -2,6 +2,10 @@
 
 import json
 
+import yaml
+
+from graphgym_nc.utils.packaged import packaged
+
 RECORD = {'status': 'DONE', 'metric': 'acc', 'minimise': False, 'data_source': 'made up'}
 
 
@@ -24,33 +28,38 @@ def write_run(folder, record=None, **splits):
 
 
 def write_paper_run(folder, values, runs=1, epochs=3, record=None, **keys):
-    """Writes a configuration with several folds or seeds: `values` are a metric's
-    on all splits, by epoch; the i-th fold or seed is better by i / 100.
+    """Writes a packaged configuration, by the name of the folder, with several folds or seeds.
+
+    `values` are the metric on all splits, by epoch; the i-th fold or seed is better by i / 100.
+    Keys such as `nc__sbm_graphs` differ from the configuration.
     """
-    config = {
-        'dataset': {'name': 'CLUSTER', 'split_mode': 'random', 'transform': 'none'},
-        'gnn': {'layer_type': 'ncgnnconv', 'layers_mp': 4, 'dim_inner': 70},
-        'nc': {'sbm_graphs': [], 'counting_graphs': 5000, 'communicate_scale': 1.0},
-        'train': {'batch_size': 32},
-        'optim': {'base_lr': 0.001, 'scheduler': 'step'},
-    }
-    for key, value in keys.items():
+    config = yaml.safe_load(packaged('configs', folder.name.partition('-')[0]).read_text())
+    config['gnn'].setdefault('head', config['dataset']['task'])  # as GraphGym does
+    changes = {key: value for key, value in keys.items() if '__' in key}
+    for key, value in changes.items():
         group, _, name = key.partition('__')
-        if name:
-            config[group][name] = value
+        config[group][name] = value
     folder.mkdir(parents=True)
-    (folder / 'config.yaml').write_text(json.dumps(config))
-    metric = keys.get('metric', 'accuracy_sbm')
+    (folder / 'config.yaml').write_text(json.dumps({'nc': {}, **config}))
+    metric = config['metric_best']
+    folds = 'cv-stratified' in config['dataset'].get('split_mode', '')
+    splits = ('train', 'val') if folds else ('train', 'val', 'test')
     for seed in range(runs):
-        for split in keys.get('splits', ('train', 'val', 'test')):
+        for split in keys.get('splits', splits):
             (folder / str(seed) / split).mkdir(parents=True)
             rows = [
-                {'epoch': epoch, metric: values[epoch % len(values)] + seed / 100,
+                {'epoch': epoch, metric: round(values[epoch % len(values)] + seed / 100, 6),
                  'params': keys.get('params', 107_320), 'time_epoch': keys.get('seconds', 2.0),
                  'memory_mb': 100}
                 for epoch in range(epochs)
             ]  # fmt: skip
             text = ''.join(json.dumps(row) + '\n' for row in rows)
             (folder / str(seed) / split / 'stats.json').write_text(text)
-        facts = {**RECORD, 'metric': metric, 'machine': {'threads': 1}, **(record or {})}
+        facts = {
+            **RECORD, 'metric': metric, 'minimise': metric == 'mae', 'commit': 'abc',
+            'ended': '2026-11-19T01:02:03+00:00', 'graphs': keys.get('graphs', 12_000),
+            'machine': {'system': 'Linux-6-x86_64', 'cpus': 2, 'threads': 1},
+            'config': {key.replace('__', '.'): value for key, value in changes.items()},
+            **(record or {}),
+        }  # fmt: skip
         (folder / str(seed) / 'run.json').write_text(json.dumps(facts))

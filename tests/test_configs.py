@@ -9,11 +9,13 @@ import pytest
 import yaml
 
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
+from graphgym_nc.reports.paper.keep import changed_keys
 from graphgym_nc.results.aggregate import read_stats
 from graphgym_nc.results.differences import flat
 from graphgym_nc.sweeps.configs import generate, task_name
 from graphgym_nc.sweeps.grid import Grid
-from graphgym_nc.training.run import main
+from graphgym_nc.training.folders import chosen, resolved
+from graphgym_nc.training.run import load_config, main, parse_args
 from tests.counting_file import write_counting
 from tests.tu_files import write_tu
 
@@ -90,6 +92,18 @@ def test_the_twin_differs_in_the_layer_alone(path):
 
 
 @pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
+def test_what_is_kept_of_a_run_names_the_keys_that_differ(cfg, path):
+    for opts, changes in (
+        ([], ''),
+        (['optim.max_epoch', '3', 'nc.sbm_seed', '7'], 'nc.sbm_seed 7 optim.max_epoch 3'),
+    ):
+        load_config(parse_args(['--cfg', str(path), *opts]))
+        config = resolved()
+        full, record = flat(yaml.safe_load(config)), {'config': chosen(config)}
+        assert changed_keys(path.stem, full, record) == changes
+
+
+@pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
 def test_the_learning_rate_falls_at_regular_steps(path):
     optim = yaml.safe_load(path.read_text())['optim']
     if optim['scheduler'] == 'step':
@@ -101,12 +115,13 @@ def test_the_learning_rate_falls_at_regular_steps(path):
     ('name', 'number'),
     [
         ('counting', 2),
-        ('counting_regular', 18),
+        ('counting_regular', 24),
         ('ppa', 3),
         ('sbm', 10),
         ('sparse', 6),
         ('time', 12),
         ('tu', 12),
+        ('tu_jk', 12),
     ],
 )
 def test_grids_of_the_tables(name, number):

@@ -13,17 +13,23 @@ _DESCRIPTION = """\
 Write tables and plots of what has been run.
 
 Of runs: their table and learning curves. Of a grid: its table, best first, and which choices
-have the best ranks. With --paper: the paper's tables. They hold all that has been run of them,
-wherever it lies in the folder of results, beside the published figures."""
+have the best ranks. With --paper: the paper's tables beside the published figures. They hold all
+runs of them, wherever they lie in the folders."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Writes a report."""
     parser = make_parser('report', _DESCRIPTION, 'results/gin_counting results/nc_counting')
     parser.add_argument('folders', nargs='*', type=Path, help='of configurations, or of a grid')
-    parser.add_argument('--paper', action='store_true', help="the paper's tables")
     parser.add_argument(
-        '--results', type=Path, default=Path('results'), help='with --paper (default: results)'
+        '--paper', action='store_true', help="the paper's tables (default folder: results)"
+    )
+    parser.add_argument(
+        '--keep',
+        type=Path,
+        metavar='CSV',
+        help='with --paper: a file that gets a row for each fold or seed, and loses none; without '
+        'folders, the tables are of that file alone. Of a grid: a file for its scores',
     )
     parser.add_argument('--out', type=Path, help='where to write (default: beside the runs)')
     parser.add_argument(
@@ -34,14 +40,18 @@ def main(argv: Sequence[str] | None = None) -> None:
         help='results of a grid that differ by no more share a rank (GraphGym: 0.02)',
     )
     args = parser.parse_args(argv)
-    if args.paper == bool(args.folders):
+    if not args.paper and not args.folders:
         parser.error('name folders, or --paper')
+    if args.keep and not args.paper and len(args.folders) > 1:
+        parser.error('--keep is for --paper, or for one grid')
+    results = [Path('results')]
     try:
         if args.paper:
-            report_paper(args.results, args.out or args.results / 'paper')
+            folders = args.folders or ([] if args.keep else results)
+            report_paper(folders, args.keep, args.out or results[0] / 'paper')
         elif len(args.folders) == 1 and not seed_folders(args.folders[0]):
-            report_grid(args.folders[0], args.out or args.folders[0], args.ties)
+            report_grid(args.folders[0], args.out or args.folders[0], args.ties, args.keep)
         else:
             report_runs(args.folders, args.out or args.folders[0].parent)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         sys.exit(f'{parser.prog}: {error}')

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from scipy import stats
 
 from graphgym_nc.results.names import sort_key, value_name
 from graphgym_nc.utils.render import save_figure
@@ -60,6 +61,33 @@ class Ranking:
         """The average rank of each choice."""
         return {choice: float(np.mean(ranks)) for choice, ranks in self.ranks.items()}
 
+    @property
+    def p_value(self) -> float | None:
+        """How likely ranks as unlike as these are if the choice makes no difference: by
+        Friedman's test, or by the sign test if there are but two choices. It asks for
+        settings that differ in nothing else.
+        """
+        columns = np.array(list(self.ranks.values())) if self.matched else np.empty((0, 0))
+        if columns.size == 0 or columns.shape[1] < _FEWEST_SETTINGS:
+            return None
+        if len(columns) == 2:
+            wins, losses = (columns[0] < columns[1]).sum(), (columns[0] > columns[1]).sum()
+            return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+        if (columns == columns[0]).all():
+            return 1.0
+        return float(stats.friedmanchisquare(*columns).pvalue)
+
+    @property
+    def critical_difference(self) -> float | None:
+        """Two average ranks that are further apart differ by more than chance (p < 0.05), by
+        Nemenyi's test.
+        """
+        if self.p_value is None:
+            return None
+        choices, settings = len(self.ranks), len(next(iter(self.ranks.values())))
+        q = stats.studentized_range.ppf(0.95, choices, np.inf) / np.sqrt(2)
+        return float(q * np.sqrt(choices * (choices + 1) / (6 * settings)))
+
 
 def rank_analysis(runs: Sequence[Scored], tolerance: float = 0.0) -> list[Ranking]:
     """Ranks the choices of every dimension that has more than one.
@@ -74,14 +102,18 @@ def rank_analysis(runs: Sequence[Scored], tolerance: float = 0.0) -> list[Rankin
 
 
 def rank_table(rankings: Sequence[Ranking]) -> pd.DataFrame:
-    """The average rank of every choice."""
+    """The average rank of every choice, its spread (one deviation), and whether differences
+    are more than chance.
+    """
     return pd.DataFrame(
         {
             'dimension': ranking.alias,
             'choice': choice,
-            'average rank': f'{ranking.averages[choice]:.2f} of {len(ranking.ranks)}',
+            'average rank': f'{np.mean(ranks):.2f} ± {np.std(ranks):.2f} of {len(ranking.ranks)}',
             'comparisons': len(ranks),
             'all else equal': 'yes' if ranking.matched else 'no',
+            'p': _known(ranking.p_value, '.2g'),
+            'differs if apart by': _known(ranking.critical_difference, '.2f'),
         }
         for ranking in rankings
         for choice, ranks in ranking.ranks.items()
@@ -161,6 +193,10 @@ def _rank(runs: Sequence[Scored], alias: str, tolerance: float) -> Ranking:
 def _position(score: float, scores: Iterable[float], tolerance: float) -> int:
     """One more than the number of better scores."""
     return 1 + sum(other > score + tolerance for other in scores)
+
+
+def _known(value: float | None, form: str) -> str:
+    return '-' if value is None else f'{value:{form}}'
 
 
 def _short(label: str) -> str:

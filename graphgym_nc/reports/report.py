@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from graphgym_nc.reports.grids import diverged, grid_scores, keep_grid
 from graphgym_nc.reports.ranks import plot_ranks, rank_analysis, rank_table
-from graphgym_nc.reports.runs import Run, grid_table, load_grid, plot_curves, scored, table
+from graphgym_nc.reports.runs import Run, grid_table, load_grid, plot_curves, table
 from graphgym_nc.utils.render import markdown
 
 
@@ -17,20 +18,25 @@ def report_runs(folders: list[Path], out: Path) -> None:
     print(f"\nTable and learning curves: '{out}/report.md', '.csv' and '.png'")
 
 
-def report_grid(folder: Path, out: Path, ties: float) -> None:
+def report_grid(folder: Path, out: Path, ties: float, keep: Path | None = None) -> None:
     """Writes the table of a grid, and the ranks of its choices.
 
     Args:
         folder: The folder of the results.
         out: Where to write.
         ties: Results that differ by no more share a rank.
+        keep: A file for the scores of all runs, which :meth:`report_paper` ranks.
     """
     runs = load_grid(folder)
+    if keep:
+        keep_grid(folder, runs, keep)
     frame = grid_table(runs)
-    rankings = rank_analysis(scored(runs), ties)
+    rankings = rank_analysis(grid_scores(folder, runs), ties)
     text = markdown(frame)
     if rankings:
         text += f'\n\n{markdown(rank_table(rankings))}'
+        if lost := diverged(folder):
+            text += f'\n\n{len(lost)} configuration(s) diverged, and have the last rank.'
     incomplete = folder / 'agg' / 'incomplete.csv'
     if incomplete.exists():
         text += f"\n\nNot all runs are DONE, and so not in the tables: see '{incomplete}'."

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from graphgym_nc.reports.ranks import Scored
 from graphgym_nc.results.aggregate import Stats, read_stats
 from graphgym_nc.results.sweep import grid_runs
 from graphgym_nc.utils.render import save_figure
@@ -120,11 +119,6 @@ def score(run: Run) -> float:
     """The metric on validation, such that more is better."""
     best = run.best['val']
     return -best[run.metric] if best['minimise'] else best[run.metric]
-
-
-def scored(runs: Sequence[tuple[Run, dict[str, Any]]]) -> list[Scored]:
-    """What an analysis by ranks needs of a grid."""
-    return [Scored(values, score(run)) for run, values in runs]
 
 
 def plot_curves(runs: Sequence[Run], path: Path) -> None:

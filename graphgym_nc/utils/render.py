@@ -11,7 +11,7 @@ def markdown(frame: pd.DataFrame) -> str:
     return str(frame.to_markdown(index=False, disable_numparse=True))
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Writes a figure to a file, whose suffix gives the format."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=dpi)

@@ -14,9 +14,12 @@ from graphgym_nc.nn import NCGNNConv
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.wl.graphs import GraphLike, to_data
 
-Model: TypeAlias = Literal['gin', 'nc-gnn']
+Model: TypeAlias = Literal['gin', 'nc-gnn', 'nc-gnn-lean', 'nc-gnn-mean']
 
-MODELS: tuple[Model, ...] = ('gin', 'nc-gnn')
+MODELS: tuple[Model, ...] = ('gin', 'nc-gnn', 'nc-gnn-lean', 'nc-gnn-mean')
+
+# The number of linear layers in MLP2, and how a node puts its messages together.
+_COMMUNICATE = {'nc-gnn': (2, 'add'), 'nc-gnn-lean': (1, 'sqrt'), 'nc-gnn-mean': (2, 'mean')}
 
 
 class GraphEncoder(torch.nn.Module):
@@ -26,7 +29,8 @@ class GraphEncoder(torch.nn.Module):
     irrational, so that nothing keeps the layers from being injective.
 
     Args:
-        model: :obj:`'gin'` or :obj:`'nc-gnn'`.
+        model: :obj:`'gin'`, :obj:`'nc-gnn'`, or one of its variants: the lean layer, with the
+            square root, and the mean over the edges among neighbours.
         channels: The width of all layers.
         num_layers: The number of layers.
         activation: The activation after every linear layer.
@@ -55,7 +59,9 @@ class GraphEncoder(torch.nn.Module):
             if model == 'gin':
                 self.convs.append(GINConv(nn, eps))
             else:
-                self.convs.append(NCGNNConv(nn, _mlp(channels, activation), eps, train_eps=False))
+                depth, aggr = _COMMUNICATE[model]
+                mlp2 = _mlp(channels, activation, depth)
+                self.convs.append(NCGNNConv(nn, mlp2, eps, False, communicate_aggr=aggr))
         self.lin = (
             torch.nn.Identity()
             if out_channels is None
@@ -90,7 +96,7 @@ def random_embeddings(graphs: Sequence[GraphLike], model: Model, seed: int = 0) 
 
     Args:
         graphs: The graphs, without regard to their features.
-        model: :obj:`'gin'` or :obj:`'nc-gnn'`.
+        model: One of :obj:`MODELS`.
         seed: Determines the weights.
 
     Returns:
@@ -119,10 +125,6 @@ def embedding_classes(embeddings: Tensor, tolerance: float = 1e-8) -> list[int]:
     return clusters.fit_predict(embeddings.numpy()).tolist()
 
 
-def _mlp(channels: int, activation: type[torch.nn.Module]) -> torch.nn.Sequential:
-    return torch.nn.Sequential(
-        torch.nn.Linear(channels, channels),
-        activation(),
-        torch.nn.Linear(channels, channels),
-        activation(),
-    )
+def _mlp(channels: int, activation: type[torch.nn.Module], depth: int = 2) -> torch.nn.Sequential:
+    layers = [(torch.nn.Linear(channels, channels), activation()) for _ in range(depth)]
+    return torch.nn.Sequential(*(module for layer in layers for module in layer))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / 'docs'
-PAGES = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md')]
+PAGES = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'RESULTS.md')]
 PAGES += sorted(DOCS.glob('*.md'))
 
 _BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)

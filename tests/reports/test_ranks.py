@@ -1,3 +1,5 @@
+import math
+
 import matplotlib.image
 import pytest
 
@@ -52,7 +54,48 @@ def test_a_dimension_of_one_block_only():
 
 def test_table():
     frame = rank_table(rank_analysis(GRID))
-    assert frame.loc[4].tolist() == ['act', 'tanh', '1.50 of 3', 2, 'yes']
+    assert frame.loc[4].tolist() == ['act', 'tanh', '1.50 ± 0.50 of 3', 2, 'yes', '-', '-']
+
+
+def settings(*rows):
+    """One setting for each row of ranks, the first choice's first."""
+    return rank_analysis(
+        [
+            Scored({'layer': layer, 'setting': i}, -rank)
+            for i, row in enumerate(rows)
+            for layer, rank in enumerate(row)
+        ]
+    )[0]
+
+
+def test_friedman_by_hand():
+    """Sums of ranks are 5, 10 and 15 in 5 settings of 3 choices: 12 / (5 * 3 * 4) * (25 + 100 +
+    225) - 3 * 5 * 4 = 10, of which chi-squared with 2 degrees of freedom has exp(-10 / 2).
+    """
+    ranking = settings(*[(1, 2, 3)] * 5)
+    assert ranking.p_value == pytest.approx(math.exp(-5))
+    # Demsar (2006) has q = 2.343 for three choices.
+    assert ranking.critical_difference == pytest.approx(2.343 * math.sqrt(12 / 30), abs=1e-3)
+    row = rank_table([ranking]).loc[0].tolist()
+    assert row[2:] == ['1.00 ± 0.00 of 3', 5, 'yes', '0.0067', '1.48']
+
+
+def test_ranks_without_a_winner_are_chance():
+    turns = (1, 2, 3), (2, 3, 1), (3, 1, 2)
+    assert settings(*turns, *turns).p_value == pytest.approx(1)
+    assert settings(*[(1, 1, 1)] * 5).p_value == 1
+    assert settings(*[(1, 1)] * 5).p_value == 1
+
+
+def test_two_choices_have_the_sign_test():
+    assert settings(*[(1, 2)] * 6).p_value == pytest.approx(2 / 2**6)
+    assert settings(*[(1, 2)] * 6, (1, 1)).p_value == pytest.approx(2 / 2**6)  # a tie says nothing
+
+
+def test_few_or_unmatched_settings_have_no_test():
+    assert settings(*[(1, 2, 3)] * 4).p_value is None
+    (layers, _) = rank_analysis(runs((1, 'a', 0.9), (2, 'b', 0.5), (3, 'a', 0.1)))
+    assert layers.p_value is layers.critical_difference is None
 
 
 @pytest.mark.parametrize('number', [1, 2])

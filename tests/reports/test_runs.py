@@ -6,7 +6,7 @@ from graphgym_nc.reports.runs import (
     grid_table,
     load_grid,
     plot_curves,
-    scored,
+    score,
     table,
 )
 from graphgym_nc.results.aggregate import agg_runs
@@ -96,8 +96,8 @@ def test_grid(tmp_path, minimise):
     assert frame['l'].tolist() == (['1', '2', '3'] if minimise else ['3', '2', '1'])
     assert frame.columns[:3].tolist() == ['l', 'metric', 'test']
     assert frame['test'][0] == ('0.6000' if minimise else '1.0000')
-    best = max(scored(runs), key=lambda run: run.score)
-    assert best.values == {'l': 1 if minimise else 3, 'act': 'relu'}
+    _, values = max(runs, key=lambda pair: score(pair[0]))
+    assert values == {'l': 1 if minimise else 3, 'act': 'relu'}
 
 
 def test_grid_of_one(tmp_path):

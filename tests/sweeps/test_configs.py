@@ -95,6 +95,16 @@ def test_grids_of_the_project(name, number):
         assert 'ncgnnconv' in layers.choices
 
 
+@pytest.mark.parametrize('name', ['design_cluster', 'design_imdb_b', 'design_proteins'])
+def test_grids_that_compare_layers(name):
+    grid, space = (Grid.load(ROOT / 'grids' / f'{n}.txt') for n in (name, 'design_space'))
+    assert len(generate(grid, grid.bases, sample=32, compare=['layer'])) == 32 * 6
+    fixed = [row for row in grid.blocks[0] if len(row.choices) == 1]
+    varying = [(row.key, row.alias, row.choices) for row in grid.blocks[0] if row not in fixed]
+    assert {'optim.max_epoch', 'optim.scheduler'} <= {row.key for row in fixed}
+    assert varying == [(row.key, row.alias, row.choices) for row in space.blocks[0]]
+
+
 def test_several_base_configurations(tmp_path):
     (tmp_path / 'grid.txt').write_text('gnn.layers_mp mp [1, 2]')
     grid, bases = Grid.load(tmp_path / 'grid.txt'), [BASE, BASE.with_name('gin_counting.yaml')]

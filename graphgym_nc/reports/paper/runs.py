@@ -1,42 +1,40 @@
 """Runs that belong to an experiment of the paper, and how much of it they are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import cached_property
 
-import yaml
+import numpy as np
 
+from graphgym_nc.reports.paper.kept import SUMMARY, Row
 from graphgym_nc.reports.paper.published import CYCLES, EXPERIMENTS, Experiment, Result
-from graphgym_nc.results.aggregate import (
-    AggError,
-    Aggregate,
-    Stats,
-    aggregate,
-    countable_runs,
-    read_stats,
-)
-from graphgym_nc.results.record import read_record
+from graphgym_nc.results.aggregate import AggError
 
-_MODELS = {
-    'ncgnnconv': 'NC-GNN', 'ncgnneconv': 'NC-GNN', 'nc_ginconv': 'GIN', 'nc_gineconv': 'GIN',
-    'ginconv': 'GIN',
-}  # fmt: skip
+#: Models by the first part of a configuration's name. Another system needs a line here, and
+#: rows; its published figures are in :obj:`EXPERIMENTS`.
+MODELS = {'gin': 'GIN', 'nc': 'NC-GNN'}
 
 #: The metric of each table.
 METRICS = {
     'tu': 'accuracy', 'sparse': 'accuracy', 'ppa': 'accuracy_ogb', 'sbm': 'accuracy_sbm',
-    'counting': 'mae',
+    'counting': 'mae', 'targets': 'mae',
 }  # fmt: skip
 
-# The paper's layer, as far as it is not GIN's.
-_LAYER = {
-    'mlp2_layers': 0, 'communicate_scale': 1.0, 'communicate_aggr': 'add',
-    'communicate_log': False,
-}  # fmt: skip
+#: The table of runs that choose between variants, on validation cut from the training folds.
+INNER = 'inner'
 
 # Tables whose figures are those of the held-out folds.
 _FOLDS = ('tu', 'sparse')
+
+# What says how large a run is, or on what. Tables have columns for it.
+_SIZES = ('optim.max_epoch', 'nc.sbm_graphs', 'nc.sbm_source', 'nc.counting_graphs')
+_TARGET = 'nc.counting_target'
+
+# Keys of the network. All others are of its training or its data.
+_NETWORK = (
+    'gnn.', 'model.', 'nc.mlp', 'nc.communicate', 'nc.eps', 'nc.train_eps', 'nc.init',
+    'dataset.transform', 'dataset.node_encoder',
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,179 +42,206 @@ class PaperRun:
     """What has been run of an experiment of the paper, over all folds or seeds.
 
     Attributes:
-        folder: The folder of the configuration.
-        name: The same, as seen from the folder of results.
-        config: The configuration.
-        record: What the first fold or seed recorded.
-        experiment: The experiment.
-        model: The model, as the paper names it.
-        options: Options that the paper does not have.
-        result: The results.
-        train: The statistics of all epochs of training, of all folds or seeds.
+        rows: The folds or seeds, or one summary.
     """
 
-    folder: Path
-    name: str
-    config: dict[str, Any]
-    record: dict[str, Any]
-    experiment: Experiment
-    model: str
-    options: str
-    result: Aggregate
-    train: list[list[Stats]]
+    rows: list[Row]
+
+    @property
+    def config(self) -> str:
+        return self.rows[0].config
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """The keys that differ from the packaged configuration."""
+        return parse_changes(self.rows[0].changes)
+
+    @property
+    def summary(self) -> bool:
+        """Whether the figures of single folds or seeds are lost."""
+        return self.rows[0].kind == SUMMARY
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return find_experiment(self.config, self.rows[0].changes)
+
+    @property
+    def table(self) -> str:
+        inner = self.changes.get('dataset.split_mode', '').endswith('-inner')
+        return INNER if inner else self.experiment.table
+
+    @property
+    def model(self) -> str:
+        """The model, as the paper names it."""
+        prefix = self.config.partition('_')[0]
+        if prefix == 'gin' and self.config.endswith('_cycles'):
+            return CYCLES
+        return MODELS.get(prefix, prefix)
+
+    @property
+    def variant(self) -> str:
+        """In what the network is not the paper's."""
+        _, _, rest = self.config.partition('_')
+        name = rest.removeprefix(self.experiment.config).removesuffix('_cycles')
+        return ', '.join(filter(None, [name.strip('_'), *self._changed(network=True)]))
+
+    @property
+    def training(self) -> str:
+        """In what the training is not that of the configuration, but for its size."""
+        return ', '.join(self._changed(network=False))
+
+    @property
+    def changed(self) -> str:
+        """All keys that differ from the packaged configuration, but for its size."""
+        return ', '.join([*self._changed(network=True), *self._changed(network=False)])
 
     @property
     def published(self) -> Result | None:
         return self.experiment.results.get(self.model)
 
-    @property
-    def stats(self) -> Stats:
-        """The figures to report.
+    @cached_property
+    def values(self) -> list[float]:
+        """The figure of each fold or seed.
 
-        On TU data sets, all folds at the epoch at which their mean is best;
-        elsewhere, the test of every seed at its own best validation epoch.
+        On TU data sets, all folds at the epoch at which their mean is best; elsewhere, the
+        test of every seed at its own best validation epoch. There are none if only costs
+        were kept.
         """
-        if self.experiment.table in _FOLDS:
-            return self.result.best_epoch['val']
-        return self.result.best['test']
+        folds = self.table in _FOLDS
+        figures = [row.shared_val if folds else row.test for row in self.rows]
+        return [figure for figure in figures if figure is not None]
 
     @property
-    def metric(self) -> str:
-        return METRICS[self.experiment.table]
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def std(self) -> float | None:
+        """The deviation of the population; of a single run, there is none."""
+        if self.summary:
+            return self.rows[0].std
+        return float(np.std(self.values)) if len(self.values) > 1 else None
+
+    @property
+    def number(self) -> int:
+        """The number of folds or seeds."""
+        return sum(row.runs for row in self.rows)
 
     @property
     def epochs(self) -> int:
         """The epochs that every fold or seed has run."""
-        return min(rows[-1]['epoch'] + 1 for rows in self.train)
+        return min(row.epochs for row in self.rows)
 
     @property
     def graphs(self) -> int | None:
-        """The number of graphs, if it is known."""
-        if 'graphs' in self.record:
-            return int(self.record['graphs'])
-        nc, table = self.config['nc'], self.experiment.table
-        if table == 'counting':
-            return int(nc['counting_graphs'])
-        if table == 'sbm' and nc['sbm_graphs']:
-            return sum(nc['sbm_graphs'])
-        return None if table == 'ppa' else self.experiment.graphs
+        return self.rows[0].graphs
+
+    @property
+    def seconds(self) -> float | None:
+        """The time of an epoch of training: the median over folds or seeds."""
+        known = [row.seconds for row in self.rows if row.seconds is not None]
+        return float(np.median(known)) if known else None
 
     @property
     def shortfalls(self) -> list[str]:
-        """All in which the run is less than, or other than, the paper's."""
+        """All in which the run is less than the paper's."""
         paper, result = self.experiment, []
         if self.epochs < paper.epochs:
             result.append(f'{self.epochs} of {paper.epochs} epochs')
         if self.graphs is None:
             result.append('an unknown number of graphs')
         elif self.graphs != paper.graphs:
-            result.append(f'{self.graphs} of {paper.graphs} graphs')
-        kind = 'folds' if paper.table in _FOLDS else 'seeds'
-        if self.stats['seeds'] < paper.runs:
-            result.append(f'{self.stats["seeds"]} of {paper.runs} {kind}')
-        mode = self.config['dataset']['split_mode']
-        if paper.table in _FOLDS and mode != f'cv-stratified-{paper.runs}':
-            result.append(f"split_mode '{mode}'")
-        if self.stats['metric'] != self.metric:
-            result.append(f'epoch chosen by {self.stats["metric"]}')
-        if paper.table == 'ppa' and self.record.get('data_source') != 'OGB':
+            result.append(f'{self.graphs:,} of {paper.graphs:,} graphs')
+        if self.number < paper.runs:
+            result.append(f'{self.number} of {paper.runs} {self.unit}')
+        if self._other_data:
             result.append("data other than OGB's")
         return result
 
     @property
+    def unit(self) -> str:
+        return 'folds' if self.experiment.table in _FOLDS else 'seeds'
+
+    @property
     def scale(self) -> str:
-        """:obj:`"full"`, or what is missing, and whether the graphs are others."""
-        text = f'reduced ({", ".join(self.shortfalls)})' if self.shortfalls else 'full'
-        generated = str(self.stats['data_source']).startswith('generated')
-        return f'{text}, generated graphs' if generated else text
+        """Whether it is full or reduced, and in what graphs, training or network are others."""
+        source = self.rows[0].source
+        other_graphs = self.experiment.config == 'counting' and source.startswith('the graphs of')
+        parts = [
+            'reduced' if self.shortfalls else 'full',
+            'generated graphs' if source.startswith('generated') else '',
+            source if other_graphs else '',
+            "data other than OGB's" if self._other_data else '',
+            self.training,
+            self.variant and f'variant: {self.variant}',
+            self.rows[0].note,
+        ]
+        return ', '.join(filter(None, parts))
+
+    @property
+    def _other_data(self) -> bool:
+        return self.experiment.table == 'ppa' and self.rows[0].source != 'OGB'
+
+    def _changed(self, network: bool) -> list[str]:
+        return [
+            f'{key} {value}'
+            for key, value in self.changes.items()
+            if key not in (*_SIZES, _TARGET, 'dataset.split_mode' if self.table == INNER else '')
+            and key.startswith(_NETWORK) == network
+        ]
 
 
-def find_runs(results: Path) -> tuple[list[PaperRun], list[str]]:
-    """Looks for runs of the paper's experiments, whatever their folders are
-    called.
-
-    Args:
-        results: A folder with folders of configurations, or of grids.
-
-    Returns:
-        The runs, and why other folders are not among them.
-    """
-    runs, others = [], []
-    for folder in _run_folders(results):
-        name = str(folder.relative_to(results))
-        try:
-            runs.append(_load(folder, name))
-        except AggError as error:
-            others.append(f'{name}: {error}')
-    runs.sort(key=lambda run: EXPERIMENTS.index(run.experiment))
-    return runs, others
+def percent(table: str) -> float:
+    """What a metric is multiplied by in a table."""
+    return 1 if METRICS.get(table) == 'mae' else 100
 
 
-def _run_folders(results: Path) -> Iterator[Path]:
-    for path in sorted(results.rglob('config.yaml')):
-        if any(child.name.isdigit() for child in path.parent.iterdir()):
-            yield path.parent
+def parse_changes(text: str) -> dict[str, str]:
+    """Keys and values, one after the other, as a dictionary."""
+    words = text.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
 
 
-def _load(folder: Path, name: str) -> PaperRun:
-    """Reads a run.
+def find_experiment(config: str, changes: str) -> Experiment:
+    """The experiment that a configuration belongs to by its name.
 
     Raises:
-        AggError: If it is none of the paper's, or there is nothing to report.
+        AggError: If the paper has none.
     """
-    config = yaml.safe_load((folder / 'config.yaml').read_text())
-    if not isinstance(config, dict) or not {'dataset', 'gnn', 'nc'} <= config.keys():
-        raise AggError("'config.yaml' is no configuration of this package")
-    model = _model(config)
-    result = aggregate(folder)
-    runs = countable_runs(folder)
-    train = [read_stats(run / 'train' / 'stats.json') for run in runs]
-    experiment = _experiment(config, train[0][-1]['params'])
-    run = PaperRun(
-        folder,
-        name,
-        config,
-        read_record(runs[0]),
-        experiment,
-        model,
-        _options(config, experiment),
-        result,
-        train,
-    )
-    split = 'val' if experiment.table in _FOLDS else 'test'
-    if run.metric not in result.best.get(split, {}):
-        raise AggError(f"there is no '{run.metric}' of {split}, which the paper reports")
-    return run
+    target = parse_changes(changes).get(_TARGET, 'triangle')
+    rest = config.partition('_')[2]
+    fitting = [
+        paper
+        for paper in EXPERIMENTS
+        if f'{rest}_'.startswith(f'{paper.config}_') and paper.target == target
+    ]
+    if not fitting:
+        raise AggError(f"the paper has no experiment '{rest}'")
+    return max(fitting, key=lambda paper: len(paper.config))
 
 
-def _model(config: dict[str, Any]) -> str:
-    layer = config['gnn']['layer_type']
-    if layer not in _MODELS:
-        raise AggError(f"'gnn.layer_type: {layer}' is no model of the paper's tables")
-    cycles = config['dataset']['transform'] == 'AddTriangleCount'
-    return CYCLES.replace('GIN', _MODELS[layer]) if cycles else _MODELS[layer]
+def group(rows: Iterable[Row]) -> list[PaperRun]:
+    """All runs, in the order of the paper's tables.
 
+    A summary is left out if at least as many folds or seeds have been run anew.
 
-def _options(config: dict[str, Any], paper: Experiment) -> str:
-    given = {
-        'optim.scheduler': (config['optim']['scheduler'], paper.scheduler),
-        'optim.base_lr': (config['optim']['base_lr'], paper.rate),
-        'train.batch_size': (config['train']['batch_size'], paper.batch_size),
-        'nc.mlp_act_first': (config['nc'].get('mlp_act_first', False), False),
-    }
-    if not _model(config).startswith('GIN'):
-        given |= {
-            f'nc.{key}': (config['nc'].get(key, theirs), theirs) for key, theirs in _LAYER.items()
-        }
-    return ', '.join(f'{key} {ours}' for key, (ours, theirs) in given.items() if ours != theirs)
-
-
-def _experiment(config: dict[str, Any], params: int) -> Experiment:
-    """The experiment with this data set, as deep, and of the nearest size."""
-    name = config['dataset']['name']
-    name = name.replace('_', '-') if name.startswith('ogbg') else name
-    layers = config['gnn']['layers_mp']
-    candidates = [e for e in EXPERIMENTS if e.dataset == name and e.layers in (None, layers)]
-    if not candidates:
-        raise AggError(f'the paper has no {name} with {layers} layers')
-    return min(candidates, key=lambda e: max(r := params / (1000 * (e.budget or 1)), 1 / r))
+    Raises:
+        ValueError: If folds of one run are not at the same epoch.
+    """
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.config, row.changes, row.kind), []).append(row)
+    runs = [PaperRun(sorted(group, key=lambda row: row.run or 0)) for group in groups.values()]
+    for run in runs:
+        if run.table in _FOLDS and len({row.shared_epoch for row in run.rows}) > 1:
+            raise ValueError(
+                f"the folds of '{run.config}' ({run.rows[0].changes or 'unchanged'}) are not at "
+                'the same epoch: keep the folder with all of them again'
+            )
+    measured = {(r.config, r.rows[0].changes): r.number for r in runs if not r.summary}
+    runs = [
+        run
+        for run in runs
+        if not run.summary or measured.get((run.config, run.rows[0].changes), 0) < run.number
+    ]
+    return sorted(runs, key=lambda run: (EXPERIMENTS.index(run.experiment), run.config))

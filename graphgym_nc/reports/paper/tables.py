@@ -1,171 +1,198 @@
 """The paper's tables, with our figures beside the published ones."""
 
-import json
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pandas as pd
 
 from graphgym_nc.reports.paper.published import (
     COSTS,
+    CYCLES,
     EXPERIMENTS,
     RELATIVE_TIME,
     Experiment,
-    Result,
 )
-from graphgym_nc.reports.paper.runs import METRICS, PaperRun
+from graphgym_nc.reports.paper.runs import INNER, PaperRun, percent
+from graphgym_nc.reports.paper.verdict import verdict
 
 #: The title of each table, by the name of its grid.
 TITLES = {
+    'counting': 'Counting triangles: test MAE at the best validation epoch',
+    'sbm': 'PATTERN and CLUSTER: test accuracy (%, mean of classes) at the best validation epoch',
     'tu': 'TUDatasets: accuracy (%), ten folds at the epoch that is best on average',
     'sparse': 'MUTAG, PTC and NCI1, with hardly a triangle: accuracy (%), ten folds',
     'ppa': 'ogbg-ppa: test accuracy (%) at the best validation epoch',
-    'sbm': 'PATTERN and CLUSTER: test accuracy (%, mean of classes) at the best validation epoch',
-    'counting': 'Counting triangles: test MAE at the best validation epoch',
 }
 
-_DIGITS = {'tu': 1, 'sparse': 1, 'ppa': 2, 'sbm': 3, 'counting': 4}
+_DIGITS = {'tu': 1, 'sparse': 1, 'ppa': 2, 'sbm': 2, 'counting': 4, 'targets': 4}
 
 _NOTHING = '-'
 
-_COLUMNS = (
-    'data', 'model', 'ours', 'published', 'difference', 'scale', 'options', 'folds or seeds',
-    'epochs', 'graphs', 'parameters', 'parameters (paper)', 'source', 'run',
-)  # fmt: skip
+# The models that a table has a row of, whether they have been run or not.
+_OURS = ('GIN', CYCLES, 'NC-GNN')
 
 
 def result_table(name: str, runs: Sequence[PaperRun]) -> pd.DataFrame:
-    """One row for each run, and for each published figure that there is no run
-    of.
-    """
+    """One row for each run, and for each of our models that there is no run of."""
     rows = []
     for experiment in (e for e in EXPERIMENTS if e.table == name):
-        ours = [run for run in runs if run.experiment is experiment]
-        models = [*experiment.results, *(run.model for run in ours)]
-        for model in dict.fromkeys(models):
-            published = experiment.results.get(model)
+        ours = [r for r in fullest(runs) if r.experiment == experiment and r.table == name]
+        models = [model for model in _OURS if model in experiment.results]
+        for model in dict.fromkeys([*models, *(run.model for run in ours)]):
             matching = [run for run in ours if run.model == model]
-            rows += [_row(experiment, model, published, run) for run in matching]
-            if not matching:
-                rows.append(_row(experiment, model, published, None))
-    return pd.DataFrame([{key: row.get(key, _NOTHING) for key in _COLUMNS} for row in rows])
+            rows += [_row(run) for run in matching] or [_not_run(experiment, model)]
+    return pd.DataFrame(rows)
 
 
-def percent(table: str) -> float:
-    """What a metric is multiplied by in a table."""
-    return 1 if METRICS[table] == 'mae' else 100
+def target_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
+    """One row for each subgraph, one column for each configuration: the same graphs for all."""
+    regular = [
+        run
+        for run in fullest(runs)
+        if run.experiment.config == 'counting_regular' and not run.changed
+    ]
+    columns = dict.fromkeys(run.config for run in regular)
+    rows = []
+    for target in dict.fromkeys(run.experiment.target for run in regular):
+        row = {'subgraph': target.replace('_', ' ')} | dict.fromkeys(columns, _NOTHING)
+        for run in regular:
+            if run.experiment.target == target:
+                row[run.config] = figure(run) + (' (reduced run)' if run.shortfalls else '')
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def _row(
-    experiment: Experiment, model: str, published: Result | None, run: PaperRun | None
-) -> dict[str, str]:
-    digits, factor = _DIGITS[experiment.table], percent(experiment.table)
-    row = {'data': experiment.name, 'model': model, 'ours': _NOTHING}
-    row['published'] = _figure(published.mean, published.std, digits) if published else _NOTHING
-    if run is None:
-        missing = model in ('GIN', 'NC-GNN') or 'cycle' in model
-        return {**row, 'scale': 'not run' if missing else 'published only'}
-    mean, std = (factor * run.stats[key] for key in (run.metric, f'{run.metric}_std'))
-    row['ours'] = _figure(mean, std if run.stats['seeds'] > 1 else None, digits)
-    if published:
-        row['difference'] = f'{mean - published.mean:+.{digits}f}'
-    return {
-        **row,
-        'scale': run.scale,
-        'options': run.options or _NOTHING,
-        'folds or seeds': f'{run.stats["seeds"]} of {experiment.runs}',
-        'epochs': f'{run.epochs} of {experiment.epochs}'
-        + ('' if experiment.told else ' (ours; the paper does not tell)'),
-        'graphs': f'{run.graphs or "?"} of {experiment.graphs}',
-        'parameters': f'{int(run.stats["params"]):,}',
-        'parameters (paper)': f'{published.params:,}' if published and published.params else '-',
-        'source': run.stats['data_source'],
-        'run': run.name,
-    }
-
-
-def time_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
-    """What every run has cost, on the machine that it was run on, beside the
-    paper's figures, which are of a GPU.
+def inner_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
+    """The variants that were compared on validation cut from the training folds, the best of
+    each data set first.
     """
+    inner = [run for run in fullest(runs) if run.table == INNER]
+    chosen = {id(run): math.fsum(row.val or 0.0 for row in run.rows) for run in inner}
+    inner.sort(key=lambda r: (EXPERIMENTS.index(r.experiment), -chosen[id(r)] / len(r.rows)))
+    return pd.DataFrame(
+        {
+            'data': run.experiment.name,
+            'configuration': f'`{run.config}`',
+            'changes': run.changed or _NOTHING,
+            'inner validation, %': f'{100 * chosen[id(run)] / len(run.rows):.1f}',
+            'the fold itself, %': figure(run),
+            'folds': run.number,
+            'epochs': run.epochs,
+        }
+        for run in inner
+    )
+
+
+def cost_table(runs: Sequence[PaperRun]) -> pd.DataFrame:
+    """What NC-GNN costs beside its twin without MLP2, of the same kind of machine."""
     rows = []
     for run in runs:
-        experiment, cost = run.experiment, _cost(run)
-        factor = relative_time(run, runs)
-        graphs = cost.get('graphs')
-        theirs = COSTS.get((experiment.name, run.model))
-        relative = RELATIVE_TIME.get(experiment.dataset) if run.model == 'NC-GNN' else None
+        other = twin(run, runs, measured=True)
+        if run.model != 'NC-GNN' or run.seconds is None or other is None or not other.seconds:
+            continue
+        first, paper = run.rows[0], COSTS.get((run.experiment.name, run.model))
         rows.append(
             {
-                'data': experiment.name,
-                'model': run.model,
-                's/epoch': f'{seconds_per_epoch(run):.4g}',
-                'x GIN': f'{factor:.2f}' if factor else _NOTHING,
-                'x GIN (paper)': relative or _NOTHING,
-                'peak MB': max(row.get('memory_mb', 0) for rows in run.train for row in rows),
-                'MMACs/graph': f'{cost["macs_per_graph"] / 1e6:.4g}' if cost else _NOTHING,
-                'inference ms/graph': f'{1e3 * cost["seconds"] / graphs:.3f}' if graphs else '-',
-                'inference s': f'{cost["seconds"]:.2f} ({graphs} graphs)' if graphs else '-',
-                'paper: s/epoch': theirs.epoch if theirs else _NOTHING,
-                'paper: GPU MB': theirs.memory if theirs else _NOTHING,
-                'paper: MMACs/graph': theirs.macs if theirs else _NOTHING,
-                'paper: inference s': theirs.inference if theirs else _NOTHING,
-                'parameters': f'{int(run.stats["params"]):,}',
-                'graphs': f'{run.graphs or "?"} of {experiment.graphs}',
-                'scale': run.scale,
-                'options': run.options or _NOTHING,
-                'machine': machine(run),
-                'run': run.name,
+                'configurations': f'`{other.config}`, `{run.config}`',
+                'graphs': f'{run.graphs:,}' if run.graphs else _NOTHING,
+                'epochs': run.epochs,
+                's per epoch': f'{other.seconds:.3g}, {run.seconds:.3g}',
+                'ratio': f'{run.seconds / other.seconds:.2f}',
+                'published ratio': RELATIVE_TIME.get(run.experiment.dataset, _NOTHING),
+                'peak MB': _pair(other, run, 'memory_mb', ','),
+                'million MACs per graph': _pair(other, run, 'mmacs', '.3g'),
+                'published MACs': f'{paper.macs:g}' if paper else _NOTHING,
+                'inference, ms per graph': _pair(other, run, 'inference_ms', '.2g'),
+                'machine': first.machine,
+                'date': first.date,
             }
         )
     return pd.DataFrame(rows)
 
 
-def seconds_per_epoch(run: PaperRun) -> float:
-    """The time of an epoch of training, without evaluation: the median over all
-    epochs, folds and seeds.
+def twin(run: PaperRun, runs: Iterable[PaperRun], measured: bool = False) -> PaperRun | None:
+    """The GIN that a run of NC-GNN is to be compared with: alike but for what GIN has not.
+
+    Args:
+        run: The run.
+        runs: The runs to look among.
+        measured: Whether it has to be of the same kind of machine, too.
     """
-    return float(np.median([row['time_epoch'] for rows in run.train for row in rows]))
+    changes = _without_layer(run)
+    data = run.config.partition('_')[2]
+    alike = [
+        other
+        for other in runs
+        if other.model == 'GIN' != run.model
+        and other.experiment == run.experiment
+        and f'{data}_'.startswith(f'{other.config.partition("_")[2]}_')
+        and _without_layer(other) == changes
+        and (other.graphs, other.summary) == (run.graphs, run.summary)
+        and (not measured or other.rows[0].machine == run.rows[0].machine)
+    ]
+    return max(alike, key=lambda other: len(other.config), default=None)
 
 
-def relative_time(run: PaperRun, runs: Sequence[PaperRun]) -> float | None:
-    """The time of an epoch as a multiple of GIN's, if it has been run alike."""
-    baseline = _baseline(run, runs)
-    return seconds_per_epoch(run) / seconds_per_epoch(baseline) if baseline else None
+def fullest(runs: Iterable[PaperRun]) -> list[PaperRun]:
+    """Of runs that differ in their size alone, the largest that has figures."""
+    best: dict[tuple[str, str, str, str], PaperRun] = {}
+    for run in runs:
+        key = run.config, run.variant, run.training, run.table
+        if run.values and (key not in best or _size(run) > _size(best[key])):
+            best[key] = run
+    return list(best.values())
 
 
-def machine(run: PaperRun) -> str:
-    """What a run was run on."""
-    known = run.record.get('machine', {})
-    gpus = ', '.join(known.get('gpus', []))
-    return gpus or f'{known.get("threads", "?")} CPU thread(s)'
+def figure(run: PaperRun) -> str:
+    """The figure of a run, as a table has it."""
+    table = run.experiment.table
+    return _figure(percent(table), run.mean, run.std, _DIGITS[table])
 
 
-def _baseline(run: PaperRun, runs: Sequence[PaperRun]) -> PaperRun | None:
-    """GIN on as many of the same graphs, as wide and deep, on a like machine."""
-
-    def conditions(run: PaperRun) -> tuple[Any, ...]:
-        gnn = run.config['gnn']
-        return (
-            run.experiment.name, run.graphs, machine(run), run.config['train']['batch_size'],
-            gnn['layers_mp'], gnn['dim_inner'] if run.experiment.table != 'ppa' else None,
-        )  # fmt: skip
-
-    alike = [o for o in runs if o.model == 'GIN' and conditions(o) == conditions(run)]
-
-    def unlikeness(other: PaperRun) -> tuple[bool, bool, int]:
-        elsewhere = other.folder.parent != run.folder.parent  # perhaps on a busier day
-        return other is not run, elsewhere, len(other.shortfalls)
-
-    return min(alike, key=unlikeness, default=None)
-
-
-def _cost(run: PaperRun) -> dict[str, Any]:
-    """What ``graphgym-nc cost`` has measured."""
-    path = run.folder / 'cost.json'
-    return json.loads(path.read_text()) if path.exists() else {}
+def _row(run: PaperRun) -> dict[str, str]:
+    paper = run.experiment
+    published = paper.results.get(run.model)
+    number = f'{run.number} of {paper.runs}'
+    return {
+        **_not_run(paper, run.model),
+        'configuration': f'`{run.config}`',
+        'ours': figure(run),
+        'verdict': verdict(run),
+        'scale': run.scale,
+        run.unit: f'{number}, summary of {run.rows[0].date}' if run.summary else number,
+        'epochs': f'{run.epochs} of {paper.epochs}' + ('' if paper.told else ' (not told)'),
+        'graphs': (f'{run.graphs:,}' if run.graphs else '?') + f' of {paper.graphs:,}',
+        'parameters': f'{run.rows[0].parameters:,}'
+        + (f' (paper: {published.params:,})' if published and published.params else ''),
+    }
 
 
-def _figure(mean: float, std: float | None, digits: int) -> str:
-    return f'{mean:.{digits}f}' + (f' ± {std:.{digits}f}' if std is not None else '')
+def _not_run(paper: Experiment, model: str) -> dict[str, str]:
+    published = paper.results.get(model)
+    digits = 3 if paper.table == 'sbm' else _DIGITS[paper.table]
+    unit = 'folds' if paper.table in ('tu', 'sparse') else 'seeds'
+    row = {'data': paper.name, 'model': model}
+    row |= dict.fromkeys(('configuration', 'ours'), _NOTHING)
+    row['published'] = _figure(1, published.mean, published.std, digits) if published else '-'
+    row |= dict.fromkeys(('verdict', 'scale', unit, 'epochs', 'graphs', 'parameters'), _NOTHING)
+    return {**row, 'verdict': 'not run'}
+
+
+def _without_layer(run: PaperRun) -> dict[str, str]:
+    """Changes, but for those of MLP2, the layer's type and the number of graphs."""
+    other = ('nc.mlp2_', 'nc.communicate_', 'gnn.layer_type', 'nc.sbm_graphs')
+    return {key: value for key, value in run.changes.items() if not key.startswith(other)}
+
+
+def _size(run: PaperRun) -> tuple[int, int]:
+    return run.epochs * run.number * (run.graphs or 1), not run.summary
+
+
+def _pair(first: PaperRun, second: PaperRun, name: str, form: str) -> str:
+    values = [getattr(run.rows[0], name) for run in (first, second)]
+    return ', '.join(_NOTHING if value is None else f'{value:{form}}' for value in values)
+
+
+def _figure(factor: float, mean: float, std: float | None, digits: int) -> str:
+    text = f'{factor * mean:.{digits}f}'
+    return text if std is None else f'{text} ± {factor * std:.{digits}f}'

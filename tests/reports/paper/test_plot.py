@@ -1,23 +1,42 @@
 import matplotlib.image
+import pytest
 
-from graphgym_nc.reports.paper.plot import plot_results, plot_times
-from graphgym_nc.reports.paper.runs import find_runs
-from tests.run_files import write_paper_run
+from graphgym_nc.reports.paper.kept import Curve
+from graphgym_nc.reports.paper.plot import plot_curves, plot_results
+from graphgym_nc.reports.paper.runs import group
+from tests.reports.paper.test_runs import CLUSTER, replace, seeds
 
-
-def test_something_is_drawn(tmp_path):
-    write_paper_run(tmp_path / 'gin', [0.5], gnn__layer_type='nc_ginconv')
-    write_paper_run(tmp_path / 'nc', [0.6], runs=2)
-    write_paper_run(tmp_path / 'scaled', [0.6], nc__communicate_scale=0.1)
-    runs, _ = find_runs(tmp_path)
-    path = tmp_path / 'plots' / 'sbm.png'
-    plot_results('sbm', runs, path)
-    assert matplotlib.image.imread(path).std() > 0.05
-    assert plot_times(runs, tmp_path / 'time.png')
-    assert matplotlib.image.imread(tmp_path / 'time.png').std() > 0.05
+RUNS = group([*seeds(CLUSTER, 2), replace(CLUSTER, config='nc_cluster_4l_100k_lean')])
 
 
-def test_no_times_without_a_baseline(tmp_path):
-    write_paper_run(tmp_path / 'nc', [0.6])
-    assert not plot_times(find_runs(tmp_path)[0], tmp_path / 'time.png')
-    assert not (tmp_path / 'time.png').exists()
+@pytest.fixture
+def is_drawn(tmp_path):
+    """Whether something is drawn, and not on too many bytes."""
+    path = tmp_path / 'plots' / 'plot.png'
+
+    def drawn():
+        return path.stat().st_size < 100_000 and matplotlib.image.imread(path).std() > 0.05
+
+    return path, drawn
+
+
+def test_results(is_drawn):
+    path, drawn = is_drawn
+    assert plot_results('sbm', RUNS, path)
+    assert drawn()
+
+
+def test_curves(is_drawn):
+    path, drawn = is_drawn
+    curves = [
+        Curve(CLUSTER.config, '', split, 2, '1 2 3', '0.2 0.4 0.5') for split in ('train', 'val')
+    ]
+    assert plot_curves('sbm', RUNS, curves, path)
+    assert drawn()
+
+
+def test_nothing_to_draw(is_drawn):
+    path, _ = is_drawn
+    assert not plot_results('tu', RUNS, path)
+    assert not plot_curves('sbm', RUNS, [Curve('nc_mutag', '', 'val', 1, '1', '0.5')], path)
+    assert not path.exists()
