@@ -5,7 +5,7 @@ import pytest
 from graphgym_nc.reports.grids import diverged, grid_scores, keep_grid, kept_ranks, read_grid
 from graphgym_nc.reports.ranks import rank_analysis
 from graphgym_nc.reports.runs import load_grid
-from graphgym_nc.results.sweep import agg_batch
+from graphgym_nc.results.sweep import agg_sweep
 from tests.run_files import write_run
 
 
@@ -19,7 +19,7 @@ def grid(tmp_path):
             values = [(epoch, setting / 10 + gain) for epoch in range(3)]
             write_run(run, {'graphs': 20, 'commit': 'abc'}, train=values, val=values)
     (run / 'run.json').write_text(json.dumps({'status': 'FAILED'}))
-    agg_batch(folder)
+    agg_sweep(folder)
     return folder
 
 
@@ -46,7 +46,7 @@ def test_what_diverged_comes_last(grid, tmp_path):
     failed.write_text(json.dumps({'status': 'FAILED', 'reason': reason}))
     other = grid / 'nc_toy-layer=b-steps=4,7' / '0' / 'run.json'
     other.write_text((grid / 'nc_toy-layer=b-steps=3,7' / '0' / 'run.json').read_text())
-    agg_batch(grid)
+    agg_sweep(grid)
     runs = load_grid(grid)
     assert list(diverged(grid)) == ['nc_toy-layer=a-steps=4,7']
     ranking = rank_analysis(grid_scores(grid, runs))[0]
@@ -60,7 +60,7 @@ def test_what_diverged_comes_last(grid, tmp_path):
 def test_only_what_was_compared_with_all_else_equal_is_ranked(tmp_path):
     for name in ('nc_toy-layer=a-steps=1', 'nc_toy-layer=b-steps=2'):
         write_run(tmp_path / 'grid' / name / '0', train=[(0, 0.5)], val=[(0, 0.5)])
-    agg_batch(tmp_path / 'grid')
+    agg_sweep(tmp_path / 'grid')
     keep_grid(tmp_path / 'grid', load_grid(tmp_path / 'grid'), tmp_path / 'design_toy.csv')
     text = kept_ranks(tmp_path)
     assert '2 of 2 configurations' in text

@@ -1,6 +1,6 @@
 from graphgym_nc.reports.report import report_grid, report_runs
 from graphgym_nc.results.aggregate import agg_runs
-from graphgym_nc.results.sweep import agg_batch
+from graphgym_nc.results.sweep import agg_sweep
 from tests.reports.test_runs import write_seed
 
 
@@ -17,7 +17,7 @@ def test_runs(tmp_path, capsys):
 def test_a_grid_has_ranks_and_is_kept(tmp_path, capsys):
     for layers in (1, 2):
         write_seed(tmp_path / 'grid' / f'nc_toy-l={layers}' / '0', layers / 10)
-    agg_batch(tmp_path / 'grid')
+    agg_sweep(tmp_path / 'grid')
     report_grid(tmp_path / 'grid', tmp_path / 'out', 0.0, tmp_path / 'design_toy.csv')
     printed = capsys.readouterr().out
     assert '1.00 ± 0.00 of 2' in printed
