@@ -215,6 +215,12 @@ def indices(task: Any, i: int, size: int) -> Any:
 
 
 @njit(inline='always')
+def counts(task: Any, i: int, size: int) -> Any:
+    """Argument :obj:`i` as a vector of int64."""
+    return carray(_pointer(task[i], np.int64), (size,))
+
+
+@njit(inline='always')
 def number(task: Any, i: int) -> Any:
     """Argument :obj:`i`, given as a float (an integer is its word itself)."""
     return task[i : i + 1].view(np.float64)[0]

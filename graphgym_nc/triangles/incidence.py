@@ -172,25 +172,40 @@ class TriangleIncidence:
     def _is_unchanged(self) -> bool:
         return _version(self.edge_index) == vars(self)['_version']
 
+    @property
+    def sums(self) -> CSR:
+        """All that is summed up straight from the edges, times edges: what every node sums up,
+        or with :obj:`twins`, the edges of every pair and then those at every node.
+        """
+        return self.opposite if self.twins is None else self.twins.sums
+
+    def from_sums(self, sums: Tensor) -> Tensor:
+        """Makes of :attr:`sums`, of shape :obj:`[num_sums, channels]`, those over the edges
+        opposite to every node.
+        """
+        if self.twins is None:
+            return sums
+        of_pairs, own = sums.split([self.opposite.num_cols, self.num_nodes])
+        return self.twins.first.row_sum(self.opposite.row_sum(of_pairs)) - own
+
+    def to_sums(self, src: Tensor) -> Tensor:
+        """The transpose of :meth:`from_sums`."""
+        if self.twins is None:
+            return src
+        first = self.twins.first.transposed.row_sum(src)
+        return torch.cat([self.opposite.transposed.row_sum(first), -src])
+
     def sum_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges
         opposite to every node.
         """
-        if self.twins is None:
-            return self.opposite.row_sum(src)
-        sums = self.twins.sums.row_sum(src)
-        of_pairs, own = sums.split([self.opposite.num_cols, self.num_nodes])
-        return self.twins.first.row_sum(self.opposite.row_sum(of_pairs)) - own
+        return self.from_sums(self.sums.row_sum(src))
 
     def gather_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_nodes, channels]`, over the nodes
         opposite to every edge: the transpose of :meth:`sum_opposite`.
         """
-        if self.twins is None:
-            return self.opposite.transposed.row_sum(src)
-        first = self.twins.first.transposed.row_sum(src)
-        to_pairs = self.opposite.transposed.row_sum(first)
-        return self.twins.sums.transposed.row_sum(torch.cat([to_pairs, -src]))
+        return self.sums.transposed.row_sum(self.to_sums(src))
 
     def edge_mean(self, edge_attr: Tensor) -> Tensor:
         """Averages edge features over the copies of every edge (usually its
