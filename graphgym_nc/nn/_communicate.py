@@ -17,6 +17,7 @@ from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount, apply_batch
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges, MergedEdges
+from graphgym_nc.utils.autograd import apply
 from graphgym_nc.utils.distributed import world_size
 
 
@@ -82,7 +83,8 @@ def _sum_over_edges(
     if stages is not None and weight_after is not None:
         stages.append(Stage.product(weight_after))
     if stages is not None and incidence.num_edges == 0:
-        return cast(Tensor, _NoMessages.apply(x, stages[-1].width, *nn.parameters()))
+        parameters = [tensor for stage in stages for tensor in stage.parameters]
+        return cast(Tensor, apply(_NoMessages, x, stages[-1].width, *parameters))
     fits = kernels_serve and stages is not None and all_fit(stages, x.size(1))
     if stages is not None and edge_attr is None and is_lean(incidence, stages, x):
         return communicate_lean(stages[0], x, incidence, fits)
@@ -172,17 +174,17 @@ class _NoMessages(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(x: Tensor, width: int, *parameters: Tensor) -> Tensor:
+    def forward(x: Tensor, width: int, *parameters: Tensor | None) -> Tensor:
         return x.new_zeros(x.size(0), width)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.save_for_backward(inputs[0], *inputs[2:])
+        ctx.save_for_backward(*inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, *parameters = map(torch.zeros_like, ctx.saved_tensors)
-        return x, None, *parameters
+        zeros = (p if p is None else torch.zeros_like(p) for p in ctx.saved_tensors)
+        return None, None, *zeros
 
 
 def _kernels_serve(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> bool:

@@ -25,6 +25,7 @@ from graphgym_nc.nn._weighted_batch_norm import (
 )
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges
+from graphgym_nc.utils.autograd import apply
 
 
 class _Norm(NamedTuple):
@@ -83,7 +84,7 @@ def communicate_lean(
     norm = _Norm.begin(stage, incidence)
     if not use_kernels:
         return _by_torch(x, incidence, norm, (*stage.parameters, *norm.running))
-    out = cast(Tensor, _Lean.apply(x, incidence, norm, *stage.parameters, *norm.running))
+    out = cast(Tensor, apply(_Lean, x, incidence, norm, *stage.parameters, *norm.running))
     return out if out.size(1) == stage.width else out[:, : stage.width]
 
 
@@ -110,7 +111,7 @@ def _by_torch(
         number, running_var = incidence.num_messages, var
         half = a.t().mv(incidence.messages.to(a.dtype)) / number  # of the mean
         a = a - half
-        var = (a * _Spread.apply(a, incidence)).sum(0) / number
+        var = (a * apply(_Spread, a, incidence)).sum(0) / number
         if moves:
             mean = 2 * half.detach()
             track(running_mean, running_var, mean, var.detach(), number, norm.momentum)
@@ -120,19 +121,23 @@ def _by_torch(
         scale = (var + norm.eps).rsqrt()
         a = a * (scale if gamma is None else gamma * scale)
     a = a if beta is None else a + beta / 2
-    return cast(Tensor, _SumMessages.apply(a, incidence))
+    return cast(Tensor, apply(_SumMessages, a, incidence))
 
 
 class _Spread(torch.autograd.Function):
-    """The sums of all messages that edges send, at both of their ends. The matrix of this is
-    symmetric.
+    """The sums of all that edges send, as it is before the ReLU, at both of their ends. The matrix
+    of this is symmetric.
     """
 
     @staticmethod
     def forward(a: Tensor, incidence: TriangleIncidence) -> Tensor:
-        sent = incidence.endpoints.row_sum(a.detach())
-        sent.mul_(incidence.weight[:, None])
-        return incidence.endpoints.transposed.row_sum(sent)
+        a = a.detach()
+        rowptr, col, weight = incidence.joined
+        out = torch.embedding_bag(
+            a, col, rowptr, scale_grad_by_freq=False, mode=0, sparse=False,
+            per_sample_weights=weight.to(a.dtype), include_last_offset=True,
+        )[0]  # fmt: skip
+        return out.addcmul_(a, incidence.messages.to(a.dtype)[:, None], value=2)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -140,7 +145,7 @@ class _Spread(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return cast(Tensor, _Spread.apply(grad.contiguous(), ctx.incidence)), None
+        return cast(Tensor, apply(_Spread, grad.contiguous(), ctx.incidence)), None
 
 
 class _SumMessages(torch.autograd.Function):
@@ -162,8 +167,8 @@ class _SumMessages(torch.autograd.Function):
         (b,) = ctx.saved_tensors
         ends = ctx.incidence.endpoints
         of_edges = ctx.incidence.gather_opposite(grad.contiguous())
-        is_cut_off = ends.row_sum(b.detach()) <= 0
-        return ends.transposed.row_sum(of_edges.masked_fill(is_cut_off, 0)), None
+        of_edges = torch.ops.aten.threshold_backward(of_edges, ends.row_sum(b.detach()), 0)
+        return ends.transposed.row_sum(of_edges), None
 
 
 class _Lean(torch.autograd.Function):

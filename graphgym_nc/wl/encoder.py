@@ -14,22 +14,23 @@ from graphgym_nc.nn import NCGNNConv
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.wl.graphs import GraphLike, to_data
 
-Model: TypeAlias = Literal['gin', 'nc-gnn']
+Model: TypeAlias = Literal['gin', 'nc-gnn', 'lean']
 
-MODELS: tuple[Model, ...] = ('gin', 'nc-gnn')
+#: The last is NC-GNN with the lean layer, whose MLP2 is a Linear layer and ReLU.
+MODELS: tuple[Model, ...] = ('gin', 'nc-gnn', 'lean')
 
 
 class GraphEncoder(torch.nn.Module):
-    r"""Stacks GIN or NC-GNN layers on constant features, and sums the nodes.
+    r"""Stacks layers of GIN or NC-GNN on constant features, and sums the nodes.
 
     There is no normalisation, and :math:`\epsilon = \sqrt{2} - 1` is
     irrational, so that nothing keeps the layers from being injective.
 
     Args:
-        model: :obj:`'gin'` or :obj:`'nc-gnn'`.
+        model: One of :obj:`MODELS`.
         channels: The width of all layers.
         num_layers: The number of layers.
-        activation: The activation after every linear layer.
+        activation: The activation after every linear layer (but ReLU in the lean MLP2).
         out_channels: The size of the embedding, given by a last linear layer;
             :obj:`channels`, without such a layer, if not given.
     """
@@ -55,7 +56,9 @@ class GraphEncoder(torch.nn.Module):
             if model == 'gin':
                 self.convs.append(GINConv(nn, eps))
             else:
-                self.convs.append(NCGNNConv(nn, _mlp(channels, activation), eps, train_eps=False))
+                lean = torch.nn.Sequential(torch.nn.Linear(channels, channels), torch.nn.ReLU())
+                nn_communicate = lean if model == 'lean' else _mlp(channels, activation)
+                self.convs.append(NCGNNConv(nn, nn_communicate, eps, train_eps=False))
         self.lin = (
             torch.nn.Identity()
             if out_channels is None
@@ -90,7 +93,7 @@ def random_embeddings(graphs: Sequence[GraphLike], model: Model, seed: int = 0) 
 
     Args:
         graphs: The graphs, without regard to their features.
-        model: :obj:`'gin'` or :obj:`'nc-gnn'`.
+        model: One of :obj:`MODELS`.
         seed: Determines the weights.
 
     Returns:

@@ -24,7 +24,14 @@ Progress: TypeAlias = Callable[[list[Pair], str], Iterable[Pair]]
 
 CLASSES, UNDISTINGUISHED, TOTAL = 'atlas classes', 'atlas undistinguished pairs', 'BREC total'
 
-_NAMES = {'1-wl': '1-WL', 'nc-1-wl': 'NC-1-WL', '3-wl': '3-WL', 'gin': 'GIN', 'nc-gnn': 'NC-GNN'}
+_NAMES = {
+    '1-wl': '1-WL',
+    'nc-1-wl': 'NC-1-WL',
+    '3-wl': '3-WL',
+    'gin': 'GIN',
+    'nc-gnn': 'NC-GNN',
+    'lean': 'lean NC-GNN',
+}
 
 
 class Method(NamedTuple):
@@ -42,7 +49,7 @@ class Method(NamedTuple):
 
 
 def methods(seed: int = 0) -> list[Method]:
-    """The three algorithms, and the two networks with random weights."""
+    """The three algorithms, and the networks with random weights."""
     return [
         *(
             Method(

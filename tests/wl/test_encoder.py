@@ -12,7 +12,7 @@ from graphgym_nc.wl.encoder import GraphEncoder, embedding_classes, random_embed
 from graphgym_nc.wl.expressiveness import atlas
 from tests.wl.naive import permuted, rook, shrikhande
 
-ALGORITHM = {'gin': '1-wl', 'nc-gnn': 'nc-1-wl'}
+ALGORITHM = {'gin': '1-wl', 'nc-gnn': 'nc-1-wl', 'lean': 'nc-1-wl'}
 
 # A network's rounding errors must be so many times smaller than its smallest
 # difference between graphs that are parted, for the verdict to mean anything.
@@ -40,7 +40,7 @@ def assert_gap(graphs, distance, same):
 
 
 @pytest.mark.parametrize('seed', [0, 1])
-@pytest.mark.parametrize('model', ['gin', 'nc-gnn'])
+@pytest.mark.parametrize('model', ALGORITHM)
 def test_theorem_3_on_the_atlas(model, seed):
     graphs = atlas()
     graphs += [permuted(graph, seed=i) for i, graph in enumerate(graphs)]
@@ -56,7 +56,7 @@ def test_theorem_3_on_the_atlas(model, seed):
     assert torch.equal(found[:, None] == found, same)
 
 
-@pytest.mark.parametrize('model', ['gin', 'nc-gnn'])
+@pytest.mark.parametrize('model', ALGORITHM)
 def test_theorem_3_on_brec(model, shared_data):
     pairs = [pair for pairs in load_brec(shared_data / 'brec').values() for pair in pairs]
     embeddings = random_embeddings([graph for pair in pairs for graph in pair], model)
@@ -65,7 +65,7 @@ def test_theorem_3_on_brec(model, shared_data):
     wrong = ((distance > 1e-8) != parted).nonzero().flatten().tolist()
     assert not wrong, [(pairs[i], float(distance[i])) for i in wrong]
     assert distance[~parted].max() < 1e-10
-    assert bool(parted.any()) == (model == 'nc-gnn')
+    assert bool(parted.any()) == (model != 'gin')
     assert (distance[parted] > GAP * distance[~parted].max()).all()
 
 

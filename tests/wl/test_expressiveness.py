@@ -29,10 +29,12 @@ def test_atlas():
 
 
 def test_theorems_in_the_table(table):
-    assert list(table.index) == ['1-WL', 'NC-1-WL', '3-WL', 'random GIN', 'random NC-GNN']
+    networks = ['random GIN', 'random NC-GNN', 'random lean NC-GNN']
+    assert list(table.index) == ['1-WL', 'NC-1-WL', '3-WL', *networks]
     assert table.loc['3-WL', CLASSES] == 1252
     assert table.loc['1-WL'].tolist() == table.loc['random GIN'].tolist()
     assert table.loc['NC-1-WL'].tolist() == table.loc['random NC-GNN'].tolist()
+    assert table.loc['NC-1-WL'].tolist() == table.loc['random lean NC-GNN'].tolist()
     assert table.loc['1-WL', CLASSES] < table.loc['NC-1-WL', CLASSES] <= 1252
     for name, row in table.iterrows():
         assert (row[UNDISTINGUISHED] == 0) == (row[CLASSES] == 1252), name
@@ -53,12 +55,13 @@ def test_brec(shared_data):
         seen.append(what)
         return pairs
 
-    chosen = [BY_NAME['NC-1-WL'], BY_NAME['random NC-GNN']]
+    chosen = [BY_NAME[name] for name in ('NC-1-WL', 'random NC-GNN', 'random lean NC-GNN')]
     table = expressiveness(chosen, load_brec(shared_data / 'brec'), progress)
     row = table.loc['NC-1-WL']
     assert row.tolist() == table.loc['random NC-GNN'].tolist()
+    assert row.tolist() == table.loc['random lean NC-GNN'].tolist()
     assert row[TOTAL] == sum(row[category.title] for category in CATEGORIES) > 0
-    assert len(seen) == 14
+    assert len(seen) == 21
     assert seen[4] == 'NC-1-WL, CFI'
 
 
