@@ -137,7 +137,7 @@ def _spread(
 
 
 @compiled
-def _sum_messages(
+def sum_messages(
     rows: Array,
     ends: Array,
     lists: tuple[Array, Array],
@@ -158,7 +158,7 @@ def _sum_messages(
 
 
 @compiled
-def _sum_messages_backward(
+def sum_messages_backward(
     grad: Array,
     rows: Array,
     graph: tuple[Array, Array, Array],
@@ -225,7 +225,7 @@ def lean(args: Any) -> None:
     barrier()
     rowptr = indices(task, 26, r + 1)
     lists = rowptr, indices(task, 27, rowptr[r])
-    in_tiles(_sum_messages, p, (b, ends, lists, share(rowptr), matrix(task, 28, r, p)))
+    in_tiles(sum_messages, p, (b, ends, lists, share(rowptr), matrix(task, 28, r, p)))
 
 
 @kernel
@@ -250,7 +250,7 @@ def lean_backward(args: Any) -> None:
     low, high = share(indices(task, 22, n + 1))
     _scale_rows(a, norm[SCALE], _half_of(task, 16, p), low, high, b)
     barrier()
-    in_tiles(_sum_messages_backward, p, (grad, b, graph, lists, (low, high), out))
+    in_tiles(sum_messages_backward, p, (grad, b, graph, lists, (low, high), out))
     moments = sums_of(task, 8)[thread_number()]
     _sum_rows(np.ones(n, np.int64), out, low, high, moments[:p])
     moments[:p] /= 2  # of two ends

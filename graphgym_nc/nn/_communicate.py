@@ -179,12 +179,12 @@ class _NoMessages(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs[2:])
+        ctx.save_for_backward(inputs[0], *inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        zeros = (p if p is None else torch.zeros_like(p) for p in ctx.saved_tensors)
-        return None, None, *zeros
+        x, *zeros = (t if t is None else torch.zeros_like(t) for t in ctx.saved_tensors)
+        return x, None, *zeros
 
 
 def _kernels_serve(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> bool:
