@@ -236,10 +236,11 @@ def lean_backward(args: Any) -> None:
     As for :func:`~graphgym_nc.kernels.rows.normalise_backward`: 0 m, 1 p, 2 width, 4 by_batch,
     5 messages, 8 to 10; 6 grad [r, p], 7 a [n, p] as :func:`lean` leaves it, 11 b [n, p] (to be
     found), 12 n, 13 ends [m, 2], 14 rowptr [n + 1], 15 col [2m] (the edges of every node),
-    16 beta, 17 received [n], 18 t [n, p], 19 r, 20 rowptr_t [m + 1], 21 col_t (the sums of every
-    edge), 22 balance [n + 1] (the work that every node is), 23 out [n, p]
+    16 beta, 17 received [n], 18 t [n, p] (to be found, if by_batch), 19 r, 20 rowptr_t [m + 1],
+    21 col_t (the sums of every edge), 22 balance [n + 1] (the work that every node is),
+    23 out [n, p], 24 weight [m]
     """
-    task = carray(args, (24,))
+    task = carray(args, (25,))
     m, p, by_batch, n, r = task[0], task[1], task[4], task[12], task[19]
     grad, a, b = matrix(task, 6, r, p), matrix(task, 7, n, p), matrix(task, 11, n, p)
     norm, out = matrix(task, 9, OF_NORM, p), matrix(task, 23, n, p)
@@ -258,10 +259,11 @@ def lean_backward(args: Any) -> None:
     barrier()
     constant, slope = through_statistics(task, norm)
     if by_batch:
-        t, scale = matrix(task, 18, n, p), norm[SCALE]
+        t, weight, scale = matrix(task, 18, n, p), indices(task, 24, m), norm[SCALE]
+        in_tiles(_spread, p, (a, weight, graph, (low, high), t))
         for u in range(low, high):
-            weight = np.float32(2 * received[u])
+            messages = np.float32(2 * received[u])
             for j in range(p):
-                out[u, j] = out[u, j] * scale[j] - weight * constant[j] - slope[j] * t[u, j]
+                out[u, j] = out[u, j] * scale[j] - messages * constant[j] - slope[j] * t[u, j]
     else:
         _scale_rows(out, norm[SCALE], np.zeros(p, np.float32), low, high, out)

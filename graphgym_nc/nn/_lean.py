@@ -210,7 +210,7 @@ class _Lean(torch.autograd.Function):
             increment_version(v for v in running if v is not None and not v.is_inference())
             running = [None, None]  # may change until the backward pass
         ctx.incidence, ctx.norm = incidence, norm
-        ctx.save_for_backward(x, a, t, of_norm, *of_stage[:4], *running)
+        ctx.save_for_backward(x, a, of_norm, *of_stage[:4], *running)
         return incidence.from_sums(out)
 
     @staticmethod
@@ -226,7 +226,7 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     from graphgym_nc.kernels.openmp import launch, threads_for
 
     incidence, norm = ctx.incidence, ctx.norm
-    x, a, t, of_norm, weight, bias, gamma, beta, *_ = ctx.saved_tensors
+    x, a, of_norm, weight, bias, gamma, beta, *_ = ctx.saved_tensors
     padded, width = a.size(1), weight.size(0)
     ends, sums = incidence.endpoints, incidence.sums
     of_sums = incidence.to_sums(grad.contiguous())
@@ -237,9 +237,10 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         incidence.num_edges, padded, width, True, norm.by_batch, float(incidence.num_messages),
         of_sums, a, a.new_empty(threads, 2 * padded, dtype=torch.double), of_norm, of_vectors,
         torch.empty_like(a), incidence.num_nodes, ends.col, ends.rowptr_t, ends.col_t,
-        beta if beta is None else beta.contiguous(), incidence.messages, t,
-        sums.num_rows, sums.rowptr_t, sums.col_t,
+        beta if beta is None else beta.contiguous(), incidence.messages,
+        torch.empty_like(a) if norm.by_batch else None, sums.num_rows, sums.rowptr_t, sums.col_t,
         ends.rowptr_t if incidence.twins is not None else sums.rowptr, out,
+        incidence.weight,
         threads=threads,
     )  # fmt: skip
     found = (
@@ -256,7 +257,7 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 def _differentiable_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     """The gradients of rows and parameters, as functions of them."""
     saved = aliases(ctx.saved_tensors)
-    x, parameters = saved[0], saved[4:]
+    x, parameters = saved[0], saved[3:]
     out = _by_torch(x, ctx.incidence, ctx.norm, parameters, moves=False)
     inputs = (x, None, None, *parameters)
     wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
