@@ -28,6 +28,11 @@ def paper_mlp(channels: int) -> Sequential:
     return Sequential(*layers, *copy.deepcopy(layers))
 
 
+def lean_mlp(channels: int) -> Sequential:
+    """MLP2 of the lean layer."""
+    return Sequential(Linear(channels, channels), BatchNorm1d(channels), ReLU())
+
+
 class MaterialisingConv(NCGNNConv):
     """NC-GNN with a row for every one of its messages."""
 
@@ -63,12 +68,16 @@ class Contestants:
         gin = GINConv(paper_mlp(workload.channels), train_eps=True)
         conv = NCGNNConv(paper_mlp(workload.channels), paper_mlp(workload.channels))
         conv.nn.load_state_dict(gin.nn.state_dict())
+        lean = NCGNNConv(paper_mlp(workload.channels), lean_mlp(workload.channels))
+        lean.nn.load_state_dict(gin.nn.state_dict())
         fast_gin = FastGINConv(paper_mlp(workload.channels), train_eps=True)
         fast_gin.load_state_dict(gin.state_dict())
         functions = {
             'GINConv': partial(_run, gin, x, edge_index),
             'NC-GNN': partial(_run, conv, x, edge_index, incidence),
             'NC-GNN, torch': partial(_run_on_torch, copy.deepcopy(conv), x, edge_index, incidence),
+            'lean': partial(_run, lean, x, edge_index, incidence),
+            'lean, torch': partial(_run_on_torch, copy.deepcopy(lean), x, edge_index, incidence),
             'GIN, our sum': partial(_run, fast_gin, x, incidence),
         }
         if materialise and incidence.num_messages * workload.channels < _MAX_MATERIALISED:

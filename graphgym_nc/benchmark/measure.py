@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ def seconds(
     least: float = 0.0,
     of_all: Callable[[list[float]], Any] = np.median,
 ) -> dict[str, float]:
-    """The time of functions that are called in turn, so that whatever else
-    the machine does, it does to all of them.
+    """The time of functions that are called one after the other, in an order that is drawn anew
+    each time, so that whatever the machine and the others do, they do to all of them.
 
     Args:
         functions: The functions, by name.
@@ -35,10 +36,10 @@ def seconds(
     times: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         function()
-    begin, rounds = time.perf_counter(), 0
+    order, begin, rounds = Random(0), time.perf_counter(), 0
     with tqdm(total=repeat, desc=what, leave=False, disable=None) as bar:
         while rounds < repeat or time.perf_counter() - begin < least:
-            for name, function in functions.items():
+            for name, function in order.sample([*functions.items()], len(functions)):
                 start = time.perf_counter()
                 function()
                 times[name].append(time.perf_counter() - start)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from graphgym_nc.benchmark.accuracy import Curve
 from graphgym_nc.utils.render import save_figure
 
 Rows = Sequence[dict[str, Any]]
@@ -85,6 +86,19 @@ def plot_shares(rows: Rows, parts: Sequence[str], path: Path) -> None:
     axis.set_xlabel('share of the epoch, %')
     axis.invert_yaxis()
     axis.legend(fontsize=8, ncols=len(parts), loc='upper center', bbox_to_anchor=(0.5, 1.25))
+    save_figure(figure, path)
+
+
+def plot_accuracy(curves: Sequence[Curve], target: float, path: Path) -> None:
+    """Accuracy against the time of training, and where it is to get to."""
+    figure = Figure(figsize=(7, 4.2), layout='constrained')
+    axis = figure.subplots()
+    for curve in curves:
+        axis.plot(curve.seconds, curve.accuracy, 'o-', label=curve.run, markersize=3)
+    axis.axhline(target, color='black', linewidth=0.8)
+    axis.set(xscale='log', xlabel='seconds of training', ylabel='accuracy on validation, %')
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
     save_figure(figure, path)
 
 

@@ -15,7 +15,7 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.run import load_config, parse_args, prepare_machine
-from graphgym_nc.training.train import create_model, train
+from graphgym_nc.training.train import Module, create_model, train
 from graphgym_nc.triangles.incidence import TriangleIncidence
 
 #: What the time of an epoch is divided into.
@@ -49,18 +49,24 @@ def _timed_listing(times: list[float]) -> Iterator[None]:
         TriangleIncidence.build = original  # type: ignore[method-assign]
 
 
+def prepare(config: Path, options: Sequence[str], folder: Path) -> tuple[Module, DataModule]:
+    """What a run needs that writes into a folder."""
+    load_config(parse_args(['--cfg', str(config), 'out_dir', str(folder), *options]))
+    prepare_machine()
+    cfg.run_dir = str(folder / '0')
+    pl.seed_everything(cfg.seed, verbose=False)
+    datamodule = DataModule()
+    model = create_model()
+    cfg.params = params_count(model)
+    return model, datamodule
+
+
 def measure_run(config: Path, options: Sequence[str]) -> dict[str, Any]:
     """Trains a configuration for some epochs as :obj:`run/main.py` would, and
     divides the time of its training, evaluation apart.
     """
     with TemporaryDirectory() as folder:
-        load_config(parse_args(['--cfg', str(config), 'out_dir', folder, *options]))
-        prepare_machine()
-        cfg.run_dir = str(Path(folder) / '0')
-        pl.seed_everything(cfg.seed, verbose=False)
-        datamodule = DataModule()
-        model = create_model()
-        cfg.params = params_count(model)
+        model, datamodule = prepare(config, options, Path(folder))
         profiler = SimpleProfiler()
         listing: list[float] = []
         with _timed_listing(listing):

@@ -13,10 +13,12 @@ from typing import Any
 import pandas as pd
 import torch
 
+from graphgym_nc.benchmark.accuracy import measure_accuracy
 from graphgym_nc.benchmark.equal_edges import measure_equal_edges
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
 from graphgym_nc.benchmark.plot import (
+    plot_accuracy,
     plot_listing,
     plot_ratios,
     plot_roofline,
@@ -26,6 +28,7 @@ from graphgym_nc.benchmark.plot import (
 from graphgym_nc.benchmark.roofline import measure_roofline
 from graphgym_nc.benchmark.scaling import measure_scaling, slope
 from graphgym_nc.benchmark.step import PARTS, measure_run
+from graphgym_nc.benchmark.sums import measure_sums
 from graphgym_nc.benchmark.triangles import measure_triangles
 from graphgym_nc.benchmark.workloads import Workload, load_workload
 from graphgym_nc.utils.packaged import packaged
@@ -34,6 +37,18 @@ from graphgym_nc.utils.render import markdown
 Rows = list[dict[str, Any]]
 
 _STEP_CONFIGS = ('cluster_4l_100k', 'pattern_4l_100k')
+
+# The quickstart's CLUSTER, and how many epochs each model has.
+_ACCURACY_OPTIONS = [
+    'nc.sbm_graphs', '[1500,300,300]', 'optim.scheduler', 'one_cycle', 'optim.base_lr', '0.005',
+    'print', 'file',
+]  # fmt: skip
+_ACCURACY_RUNS = {
+    'gin_cluster_4l_100k': ['optim.max_epoch', '30'],
+    'nc_cluster_4l_100k': ['optim.max_epoch', '6', 'nc.communicate_scale', '0.1'],
+    'nc_cluster_4l_100k_lean': ['optim.max_epoch', '6'],
+}
+_ACCURACY = 58.0  # percent
 
 _WITH_TWINS = {'imdb': 32, 'collab': 256}  # and the paper's batch sizes
 
@@ -106,14 +121,23 @@ def step(options: Options) -> Rows:
     ]  # fmt: skip
     rows: Rows = []
     for name in _STEP_CONFIGS:
-        pair = [
-            measure_run(packaged('configs', f'{model}_{name}'), opts) for model in ('gin', 'nc')
-        ]
-        for row in pair:
-            row['as a multiple'] = row['ms per step'] / pair[0]['ms per step']
-        rows += pair
+        runs = (f'gin_{name}', f'nc_{name}', f'nc_{name}_lean')
+        group = [measure_run(packaged('configs', run), opts) for run in runs]
+        for row in group:
+            row['as a multiple'] = row['ms per step'] / group[0]['ms per step']
+        rows += group
     plot_shares(rows, PARTS, options.out / 'step.png')
     return rows
+
+
+def accuracy(options: Options) -> Rows:
+    common = ['dataset.dir', str(options.datasets), 'num_threads', str(options.threads)]
+    curves = [
+        measure_accuracy(packaged('configs', name), [*_ACCURACY_OPTIONS, *common, *own])
+        for name, own in _ACCURACY_RUNS.items()
+    ]
+    plot_accuracy(curves, _ACCURACY, options.out / 'accuracy.png')
+    return [curve.row(_ACCURACY) for curve in curves]
 
 
 def scaling(options: Options) -> Rows:
@@ -122,6 +146,11 @@ def scaling(options: Options) -> Rows:
         print(f'{column} grows with messages to the power of {slope(rows, column):.2f}')
     plot_scaling(rows, options.out / 'scaling.png')
     return rows
+
+
+def sums(options: Options) -> Rows:
+    loaded = (load_workload(name, options.datasets) for name in options.workloads)
+    return [measure_sums(workload, options.repeat) for workload in loaded]
 
 
 def equal(options: Options) -> Rows:
@@ -142,9 +171,11 @@ MEASURES: dict[str, Callable[[Options], Rows]] = {
     ),
     'triangles': of_each(measure_triangles, plot_listing, 'triangles.png'),
     'step': step,
+    'accuracy': accuracy,
     'scaling': scaling,
     'equal': equal,
     'roofline': of_each(measure_roofline, plot_roofline, 'roofline.png'),
+    'sums': sums,
 }  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def _problem() -> str | None:
         openmp = importlib.import_module(f'{__name__}.openmp')
         if not openmp.is_compiled():
             logging.getLogger(__name__).warning('Compiling kernels, for about half a minute ...')
-        for module in ('rows', 'triangles', 'opposite'):
+        for module in ('rows', 'lean', 'triangles', 'opposite'):
             importlib.import_module(f'{__name__}.{module}')
     except Exception as error:  # numba does not import, or does not compile
         return f'{type(error).__name__}: {error}'

@@ -146,6 +146,20 @@ FAST_SUMS = {'reassoc', 'contract', 'nsz', 'arcp'}
 kernel = cached(cfunc, _SIGNATURE, fastmath=FAST_SUMS, error_model='numpy')
 
 
+def _float_word(value: float) -> int:
+    return int(_AS_INTEGER.unpack(_AS_FLOAT.pack(value))[0])
+
+
+_AS_WORD: dict[type, Callable[[Any], int]] = {
+    Tensor: Tensor.data_ptr,
+    torch.nn.Parameter: Tensor.data_ptr,
+    float: _float_word,
+    int: int,
+    bool: int,
+    type(None): lambda _: 0,
+}
+
+
 def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
     """Runs a kernel on several threads at once.
 
@@ -158,15 +172,7 @@ def launch(body: Any, *args: Tensor | float | None, threads: int) -> None:
             arguments are ignored.
         threads: The number of threads; no more than torch has.
     """
-    words = array(
-        'q',
-        [
-            value.data_ptr() if isinstance(value, Tensor)
-            else _AS_INTEGER.unpack(_AS_FLOAT.pack(value))[0] if isinstance(value, float)
-            else value or 0
-            for value in args
-        ],
-    )  # fmt: skip
+    words = array('q', [_AS_WORD[type(value)](value) for value in args])
     address, _ = words.buffer_info()
     if threads > 1 and _runtime is not None:
         _runtime.GOMP_parallel(body.address, address, threads, 0)
@@ -212,6 +218,12 @@ def vector(task: Any, i: int, size: int) -> Any:
 def indices(task: Any, i: int, size: int) -> Any:
     """Argument :obj:`i` as a vector of int32."""
     return carray(_pointer(task[i], np.int32), (size,))
+
+
+@njit(inline='always')
+def counts(task: Any, i: int, size: int) -> Any:
+    """Argument :obj:`i` as a vector of int64."""
+    return carray(_pointer(task[i], np.int64), (size,))
 
 
 @njit(inline='always')

@@ -13,7 +13,7 @@ from graphgym_nc.kernels.openmp import FAST_SUMS, cached, thread_count, thread_n
 
 Array = NDArray[Any]
 
-_BLOCK = 64  # rows whose sum is taken in float32
+BLOCK = 64  # rows whose sum is taken in float32
 _SAMPLE = 16  # rows whose mean is near enough to that of all for nothing to cancel
 
 #: What a normalisation is described by: all that it has of a column.
@@ -75,7 +75,7 @@ def equal_share(rows: int) -> tuple[int, int]:
 
 
 @compiled
-def _flush(block: Array, total: Array) -> None:
+def flush(block: Array, total: Array) -> None:
     for j in range(block.size):
         total[j] += block[j]
         block[j] = 0
@@ -105,9 +105,9 @@ def moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
             value = row[j] - centre[j]
             first[j] += w * value
             second[j] += w * value * value
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
+        if e % BLOCK == 0:
+            flush(block, total)
+    flush(block, total)
 
 
 @compiled
@@ -123,9 +123,9 @@ def lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: A
             y = left[j] + right[j] - centre[j]
             first[j] += w * y
             second[j] += w * y * y
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
+        if e % BLOCK == 0:
+            flush(block, total)
+    flush(block, total)
 
 
 @compiled
@@ -164,9 +164,9 @@ def cut_off(grad: Array, y: Array, norm: Array, cut: float, total: Array) -> Non
         for j in range(p):  # apart: a loop that writes to three rows is not vectorised
             first[j] += g[j]
             second[j] += g[j] * (row[j] - mean[j])
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
+        if e % BLOCK == 0:
+            flush(block, total)
+    flush(block, total)
 
 
 @compiled
@@ -188,9 +188,9 @@ def lifted_cut_off(
         for j in range(p):
             first[j] += g[j]
             second[j] += g[j] * (left[j] + right[j] - mean[j])
-        if e % _BLOCK == 0:
-            _flush(block, total)
-    _flush(block, total)
+        if e % BLOCK == 0:
+            flush(block, total)
+    flush(block, total)
 
 
 @compiled

@@ -52,13 +52,13 @@ from graphgym_nc.kernels.row_loops import (
 
 
 @compiled
-def _sums(task: Array, i: int) -> Array:
+def sums_of(task: Array, i: int) -> Array:
     """What threads share, of shape [threads, 2p]."""
     return doubles(task, i, thread_count(), 2 * task[1])
 
 
 @compiled
-def _norm(task: Array, centre: Array) -> Array:
+def norm_of(task: Array, centre: Array) -> Array:
     """How to normalise; each thread finds out for itself, and the first notes it down."""
     p, width, total = task[1], task[2], np.zeros(0)
     by_batch, eps, messages = task[4], number(task, 5), number(task, 6)
@@ -66,7 +66,7 @@ def _norm(task: Array, centre: Array) -> Array:
     running_mean, running_var = vector(task, 16, width), vector(task, 17, width)
     norm = np.zeros((OF_NORM, p), np.float32)
     if by_batch:
-        total = sum_of_threads(_sums(task, 10))
+        total = sum_of_threads(sums_of(task, 10))
     for j in range(width):
         bias = offset[j] if offset.size > 0 else np.float32(0)  # is not in rows yet
         if by_batch:
@@ -101,12 +101,12 @@ def _move(mean: Array, var: Array, norm: Array, offset: Array, rows: float, by: 
 
 
 @compiled
-def _through_statistics(task: Array, norm: Array) -> tuple[Array, Array]:
+def through_statistics(task: Array, norm: Array) -> tuple[Array, Array]:
     """What :func:`norm_to_rows` takes off for the statistics of a batch; and notes down the
     gradients of the vectors.
     """
     p, by_batch, messages = task[1], task[4], number(task, 5)
-    total, of_vectors = sum_of_threads(_sums(task, 8)), matrix(task, 10, 3, p)
+    total, of_vectors = sum_of_threads(sums_of(task, 8)), matrix(task, 10, 3, p)
     constant, slope = np.zeros(p, np.float32), np.zeros(p, np.float32)
     for j in range(p):
         first, second = total[j], total[p + j] * norm[INV_STD, j]
@@ -138,9 +138,9 @@ def normalise(args: Any) -> None:
             for j in range(p):
                 centre[j] += y[e, j]
         scale_row(centre, 1 / len(range(0, m, step)))
-        moments(y, weight, centre, _sums(task, 10)[thread_number()])
+        moments(y, weight, centre, sums_of(task, 10)[thread_number()])
         barrier()
-    norm = _norm(task, centre)
+    norm = norm_of(task, centre)
     normalise_rows(y, norm[SCALE], norm[SHIFT], floor, out)
 
 
@@ -161,9 +161,9 @@ def lift(args: Any) -> None:
             for j in range(p):
                 centre[j] += a[ends[2 * e], j] + a[ends[2 * e + 1], j]
         scale_row(centre, 1 / len(range(0, m, step)))
-        lifted_moments(a, ends, weight, centre, _sums(task, 10)[thread_number()])
+        lifted_moments(a, ends, weight, centre, sums_of(task, 10)[thread_number()])
         barrier()
-    norm = _norm(task, centre)
+    norm = norm_of(task, centre)
     lift_rows(a, ends, norm[SCALE], norm[SHIFT], floor, out)
 
 
@@ -178,9 +178,9 @@ def normalise_backward(args: Any) -> None:
     task = carray(args, (12,))
     m, p, cut = task[0], task[1], cut_of(task[3])
     grad, y, norm = matrix(task, 6, m, p), matrix(task, 7, m, p), matrix(task, 9, OF_NORM, p)
-    cut_off(grad, y, norm, cut, _sums(task, 8)[thread_number()])
+    cut_off(grad, y, norm, cut, sums_of(task, 8)[thread_number()])
     barrier()
-    constant, slope = _through_statistics(task, norm)
+    constant, slope = through_statistics(task, norm)
     if task[2]:
         norm_to_rows(grad, y, norm, indices(task, 11, m), task[4], constant, slope)
 
@@ -197,9 +197,9 @@ def lift_backward(args: Any) -> None:
     m, p, n, cut = task[0], task[1], task[12], cut_of(task[3])
     grad, a, norm = matrix(task, 6, m, p), matrix(task, 7, n, p), matrix(task, 9, OF_NORM, p)
     ends = indices(task, 13, 2 * m)
-    lifted_cut_off(grad, a, ends, norm, cut, _sums(task, 8)[thread_number()])
+    lifted_cut_off(grad, a, ends, norm, cut, sums_of(task, 8)[thread_number()])
     barrier()
-    constant, slope = _through_statistics(task, norm)
+    constant, slope = through_statistics(task, norm)
     if task[2]:
         norm_to_lifted_rows(grad, a, ends, norm, indices(task, 11, m), task[4], constant, slope)
         barrier()

@@ -11,11 +11,13 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc import kernels
+from graphgym_nc.nn._lean import communicate_lean, is_lean
 from graphgym_nc.nn._stages import Stage, all_fit, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount, apply_batch_norm
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges, MergedEdges
+from graphgym_nc.utils.autograd import apply
 from graphgym_nc.utils.distributed import world_size
 
 
@@ -77,12 +79,16 @@ def _sum_over_edges(
     """See :meth:`communicate`; in single precision at least."""
     layers = list(flatten(nn))
     kernels_serve = _kernels_serve(x, incidence, edge_attr)
-    stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
+    stages = as_stages(layers)
     if stages is not None and weight_after is not None:
         stages.append(Stage.product(weight_after))
     if stages is not None and incidence.num_edges == 0:
-        return cast(Tensor, _NoMessages.apply(x, stages[-1].width, *nn.parameters()))
-    if stages is not None and all_fit(stages, x.size(1)):
+        parameters = [tensor for stage in stages for tensor in stage.parameters]
+        return cast(Tensor, apply(_NoMessages, x, stages[-1].width, *parameters))
+    fits = kernels_serve and stages is not None and all_fit(stages, x.size(1))
+    if stages is not None and edge_attr is None and is_lean(incidence, stages, x):
+        return communicate_lean(stages[0], x, incidence, fits)
+    if stages is not None and fits:
         from graphgym_nc.nn._fused import communicate_fused
 
         return communicate_fused(stages, x, incidence, edge_attr)
@@ -168,7 +174,7 @@ class _NoMessages(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(x: Tensor, width: int, *parameters: Tensor) -> Tensor:
+    def forward(x: Tensor, width: int, *parameters: Tensor | None) -> Tensor:
         return x.new_zeros(x.size(0), width)
 
     @staticmethod
@@ -177,8 +183,8 @@ class _NoMessages(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, *parameters = map(torch.zeros_like, ctx.saved_tensors)
-        return x, None, *parameters
+        x, *zeros = (t if t is None else torch.zeros_like(t) for t in ctx.saved_tensors)
+        return x, None, *zeros
 
 
 def _kernels_serve(x: Tensor, incidence: Edges, edge_attr: Tensor | None) -> bool:

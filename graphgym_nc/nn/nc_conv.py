@@ -150,7 +150,8 @@ class NCGNNConv(MessagePassing):
         may_run = edges.num_edges <= edges.num_nodes and aggr.is_a_number
         first = _narrowing_linear(self.nn) if may_run else None
         if first is None:
-            return self.nn(out + communicate(nn, x, edges, aggr=aggr))
+            out = out + communicate(nn, x, edges, aggr=aggr)  # keep neither of both alone
+            return self.nn(out)
         out = first(out)
         out = out + communicate(nn, x, edges, aggr=aggr, weight_after=first.weight).to(out.dtype)
         for layer in list(cast(torch.nn.Sequential, self.nn))[1:]:
@@ -280,8 +281,8 @@ class NCGNNEConv(NCGNNConv):
         # propagate_type: (x: Tensor, edge_attr: Tensor)
         out = self.propagate(edge_index, x=x, edge_attr=edge_attr)
         out = torch.addcmul(out, 1 + self.eps, x)
-        communicated = communicate(self.nn_communicate, x, incidence, edge_mean, self.aggregation)
-        return self.nn(out + communicated)
+        out = out + communicate(self.nn_communicate, x, incidence, edge_mean, self.aggregation)
+        return self.nn(out)
 
     def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
         return (x_j + edge_attr).relu()

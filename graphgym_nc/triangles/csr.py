@@ -9,6 +9,7 @@ from torch import Tensor
 
 from graphgym_nc import kernels
 from graphgym_nc.triangles.simple_graph import offsets
+from graphgym_nc.utils.autograd import apply
 
 
 def index_dtype(*sizes: int) -> torch.dtype:
@@ -91,7 +92,7 @@ class CSR:
         """
         if not src.requires_grad or not torch.is_grad_enabled():
             return _row_sum(src, self.rowptr, self.col)
-        return cast(Tensor, _RowSum.apply(src, self.rowptr, self.col, self.rowptr_t, self.col_t))
+        return cast(Tensor, apply(_RowSum, src, self.rowptr, self.col, self.rowptr_t, self.col_t))
 
     def sum_with_self(self, src: Tensor, eps: Tensor) -> Tensor:
         r"""Adds to :meth:`row_sum` of a square matrix :obj:`src` itself, times
@@ -100,7 +101,7 @@ class CSR:
         if not (src.requires_grad or eps.requires_grad) or not torch.is_grad_enabled():
             return torch.addcmul(_row_sum(src, self.rowptr, self.col), 1 + eps, src)
         parts = self.rowptr, self.col, self.rowptr_t, self.col_t
-        return cast(Tensor, _SumWithSelf.apply(src, eps, *parts))
+        return cast(Tensor, apply(_SumWithSelf, src, eps, *parts))
 
     def to(self, device: Any, non_blocking: bool = False) -> 'CSR':
         """Moves the matrix to a device."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -188,25 +189,52 @@ class TriangleIncidence:
     def _is_unchanged(self) -> bool:
         return _version(self.edge_index) == vars(self)['_version']
 
+    @cached_property
+    def joined(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The nodes that every node is joined to on a triangle: where those of a node begin, of
+        shape :obj:`[num_nodes + 1]`; the nodes, and the weight of their edges, of shape
+        :obj:`[2 * num_edges]`.
+        """
+        ends, size = self.endpoints, 2 * self.num_edges
+        node = torch.arange(self.num_nodes, dtype=ends.col.dtype, device=ends.col.device)
+        node = node.repeat_interleave(ends.rowptr_t.diff(), output_size=size)
+        both = ends.col.view(-1, 2).sum(1, dtype=ends.col.dtype)
+        return ends.rowptr_t, both[ends.col_t] - node, self.weight[ends.col_t]
+
+    @property
+    def sums(self) -> CSR:
+        """All that is summed up straight from the edges, times edges: what every node sums up,
+        or with :obj:`twins`, the edges of every pair and then those at every node.
+        """
+        return self.opposite if self.twins is None else self.twins.sums
+
+    def from_sums(self, sums: Tensor) -> Tensor:
+        """Makes of :attr:`sums`, of shape :obj:`[num_sums, channels]`, those over the edges
+        opposite to every node.
+        """
+        if self.twins is None:
+            return sums
+        of_pairs, own = sums.split([self.opposite.num_cols, self.num_nodes])
+        return self.twins.first.row_sum(self.opposite.row_sum(of_pairs)) - own
+
+    def to_sums(self, src: Tensor) -> Tensor:
+        """The transpose of :meth:`from_sums`."""
+        if self.twins is None:
+            return src
+        first = self.twins.first.transposed.row_sum(src)
+        return torch.cat([self.opposite.transposed.row_sum(first), -src])
+
     def sum_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges
         opposite to every node.
         """
-        if self.twins is None:
-            return self.opposite.row_sum(src)
-        sums = self.twins.sums.row_sum(src)
-        of_pairs, own = sums.split([self.opposite.num_cols, self.num_nodes])
-        return self.twins.first.row_sum(self.opposite.row_sum(of_pairs)) - own
+        return self.from_sums(self.sums.row_sum(src))
 
     def gather_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_nodes, channels]`, over the nodes
         opposite to every edge: the transpose of :meth:`sum_opposite`.
         """
-        if self.twins is None:
-            return self.opposite.transposed.row_sum(src)
-        first = self.twins.first.transposed.row_sum(src)
-        to_pairs = self.opposite.transposed.row_sum(first)
-        return self.twins.sums.transposed.row_sum(torch.cat([to_pairs, -src]))
+        return self.sums.transposed.row_sum(self.to_sums(src))
 
     def edge_mean(self, edge_attr: Tensor) -> Tensor:
         """Averages edge features over the copies of every edge (usually its

@@ -23,7 +23,7 @@ _COMMUNICATE = {'nc-gnn': (2, 'add'), 'nc-gnn-lean': (1, 'sqrt'), 'nc-gnn-mean':
 
 
 class GraphEncoder(torch.nn.Module):
-    r"""Stacks GIN or NC-GNN layers on constant features, and sums the nodes.
+    r"""Stacks layers of GIN or NC-GNN on constant features, and sums the nodes.
 
     There is no normalisation, and :math:`\epsilon = \sqrt{2} - 1` is
     irrational, so that nothing keeps the layers from being injective.
@@ -33,7 +33,7 @@ class GraphEncoder(torch.nn.Module):
             square root, and the mean over the edges among neighbours.
         channels: The width of all layers.
         num_layers: The number of layers.
-        activation: The activation after every linear layer.
+        activation: The activation after every linear layer (but ReLU in the lean MLP2).
         out_channels: The size of the embedding, given by a last linear layer;
             :obj:`channels`, without such a layer, if not given.
     """
@@ -60,7 +60,7 @@ class GraphEncoder(torch.nn.Module):
                 self.convs.append(GINConv(nn, eps))
             else:
                 depth, aggr = _COMMUNICATE[model]
-                mlp2 = _mlp(channels, activation, depth)
+                mlp2 = _mlp(channels, torch.nn.ReLU if depth == 1 else activation, depth)
                 self.convs.append(NCGNNConv(nn, mlp2, eps, False, communicate_aggr=aggr))
         self.lin = (
             torch.nn.Identity()

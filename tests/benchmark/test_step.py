@@ -1,8 +1,10 @@
+import math
 from pathlib import Path
 
 import pytest
 
-from graphgym_nc.benchmark.plot import plot_ratios, plot_scaling, plot_shares
+from graphgym_nc.benchmark.accuracy import Curve, measure_accuracy
+from graphgym_nc.benchmark.plot import plot_accuracy, plot_ratios, plot_scaling, plot_shares
 from graphgym_nc.benchmark.step import PARTS, measure_run
 
 CONFIGS = Path(__file__).parents[2] / 'configs'
@@ -17,6 +19,26 @@ def test_shares_of_a_run(cfg, tmp_path, model):
     assert all(row[part] >= 0 for part in PARTS)
     assert sum(row[part] for part in PARTS) == pytest.approx(100)
     assert (row['listing'] > 0) == (model == 'nc')
+
+
+def test_accuracy_of_a_run(cfg, tmp_path):
+    options = ['nc.sbm_graphs', '[12,6,6]', 'optim.max_epoch', '2', 'accelerator', 'cpu', 'print',
+               'file', 'dataset.dir', str(tmp_path)]  # fmt: skip
+    curve = measure_accuracy(CONFIGS / 'nc_cluster_4l_100k_lean.yaml', options)
+    assert curve.run == 'nc_cluster_4l_100k_lean'
+    assert 0 < curve.seconds[0] < curve.seconds[1]
+    assert len(curve.accuracy) == 2
+    assert all(0 < value < 100 for value in curve.accuracy)
+
+
+def test_time_to_an_accuracy(tmp_path):
+    curve = Curve('a', [2.0, 4.0, 6.0], [30.0, 58.0, 57.0])
+    assert curve.row(58) == {
+        'run': 'a', 'epochs': 3, 's/epoch': 2.0, 'best, %': 58.0, 's to 58 %': 4.0
+    }  # fmt: skip
+    assert math.isnan(curve.row(59)['s to 59 %'])
+    plot_accuracy([curve], 58, tmp_path / 'accuracy.png')
+    assert (tmp_path / 'accuracy.png').stat().st_size > 10_000
 
 
 def test_plots(tmp_path):

@@ -58,12 +58,13 @@ def test_brec(shared_data):
         seen.append(what)
         return pairs
 
-    chosen = [BY_NAME['NC-1-WL'], BY_NAME['random NC-GNN']]
+    chosen = [BY_NAME[name] for name in ('NC-1-WL', 'random NC-GNN', 'random lean NC-GNN')]
     table = expressiveness(chosen, load_brec(shared_data / 'brec'), progress)
     row = table.loc['NC-1-WL']
     assert row.tolist() == table.loc['random NC-GNN'].tolist()
+    assert row.tolist() == table.loc['random lean NC-GNN'].tolist()
     assert row[TOTAL] == sum(row[category.title] for category in CATEGORIES) > 0
-    assert len(seen) == 14
+    assert len(seen) == 21
     assert seen[4] == 'NC-1-WL, CFI'
 
 
