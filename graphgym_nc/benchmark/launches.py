@@ -1,16 +1,25 @@
 """What a layer would launch on a GPU, counted without one."""
 
+import copy
+import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from graphgym_nc.benchmark.layer import Contestants
+from torch_geometric.nn import GINConv
+
+from graphgym_nc import kernels
+from graphgym_nc.benchmark.layer import paper_mlp
 from graphgym_nc.benchmark.workloads import Workload
+from graphgym_nc.nn import NCGNNConv
+from graphgym_nc.triangles.incidence import TriangleIncidence
 
 _aten = torch.ops.aten
 
@@ -22,6 +31,12 @@ _LAUNCH_NOTHING = {
 
 # In place, without a look at what was there.
 _WRITE_ALONE = {_aten.copy_, _aten.fill_, _aten.zero_}
+
+# Of a kernel, in the code that torch's compiler writes.
+_CALL = re.compile(
+    r'^ +(?:\w+ = )?(?:cpp_fused\w*|triton_\w+\.run|extern_kernels\.\w+|torch\.ops\.aten\.[\w.]+)\(',
+    re.MULTILINE,
+)
 
 _SUMS_OF_ROWS = {_aten._embedding_bag, _aten._embedding_bag_forward_only}
 
@@ -65,7 +80,11 @@ class LaunchCounter(TorchDispatchMode):
             only_written = func.overloadpacket in _WRITE_ALONE or argument.is_out
             read += [] if changed and only_written else tensors
         sums_rows = func.overloadpacket in _SUMS_OF_ROWS
-        made = [t for t in tree_leaves(out[0] if sums_rows else out) if isinstance(t, Tensor)]
+        if sums_rows:
+            out = out[0]
+        if func.overloadpacket is _aten.native_batch_norm_backward:  # of which some are not wanted
+            out = [part for part, wanted in zip(out, args[-1], strict=True) if wanted]
+        made = [leaf for leaf in tree_leaves(out) if isinstance(leaf, Tensor)]
         written += [tensor for tensor in made if all(tensor is not other for other in written)]
         read = list({id(tensor): tensor for tensor in read}.values())
         size = sum(map(_bytes, read)) + sum(map(_bytes, written))
@@ -89,25 +108,79 @@ def _bytes(tensor: Tensor) -> int:
     return number * tensor.element_size()
 
 
+@dataclass(frozen=True)
+class Run:
+    """A layer that runs forward and backward, as a function."""
+
+    module: torch.nn.Module
+    x: Tensor
+    args: tuple[Any, ...]
+
+    def __call__(self) -> None:
+        x = self.x.detach().requires_grad_()
+        self.module.zero_grad()
+        with kernels.use('torch'):
+            self.module(x, *self.args).backward(self.x)
+
+    def to(self, device: str) -> 'Run':
+        """The same on a device."""
+        edge_index, *incidence = (arg.to(device) for arg in self.args)
+        args = (edge_index, *(replace(part, edge_index=edge_index) for part in incidence))
+        return Run(copy.deepcopy(self.module).to(device), self.x.to(device), args)
+
+
 def count_launches(function: Callable[[], object]) -> LaunchCounter:
-    """Counts what a function launches when it is called for the second time."""
-    function()
+    """Counts what a function launches."""
     with LaunchCounter() as counter:
         function()
     return counter
 
 
-def measure_launches(workload: Workload) -> dict[str, Any]:
-    """Counts what layers launch on a workload, forward and backward, all of them by torch."""
-    contestants = Contestants.of(workload, materialise=False)
+def count_compiled(layer: Run) -> int:
+    """How many kernels torch's compiler makes of a layer, forward and backward, with products and
+    sums of rows, which it leaves to others.
+    """
+    from torch._inductor.utils import run_and_get_code
+
+    torch.compiler.reset()
+    compiled = torch.compile(layer.module, fullgraph=True, dynamic=True)
+    _, sources = run_and_get_code(replace(layer, module=compiled))
+    return sum(len(_CALL.findall(source)) for source in sources)
+
+
+def measure_launches(workload: Workload, compiled: bool = False) -> dict[str, Any]:
+    """Counts what layers launch on a workload, forward and backward, all of it torch's.
+
+    Tensors have no data (they are on the meta device), as for what is launched, only their
+    shapes matter. What is found once for every batch counts apart.
+
+    Args:
+        workload: The graphs.
+        compiled: Whether to count the kernels of torch's compiler as well, on this machine.
+    """
+    edge_index, num_nodes = workload.data.edge_index, workload.data.num_nodes
+    incidence = TriangleIncidence.build(edge_index, num_nodes)
     row: dict[str, Any] = {'workload': workload.name, 'graphs': workload.source}
-    for name in ('GINConv', 'NC-GNN, torch', 'lean, torch'):
-        if name not in contestants.functions: continue
-        counter = count_launches(contestants.functions[name])
-        row |= {
-            f'{name}': sum(counter.operations.values()),
-            f'{name}, MB': counter.bytes / 1e6,
-            f'{name}, MB gathered': counter.gathered / 1e6,
-        }
-        import sys; print(name, counter.operations.most_common(), file=sys.stderr)
+    for name, module in layers(workload.channels).items():
+        args = (edge_index,) if name == 'GINConv' else (edge_index, incidence)
+        layer = Run(module, workload.features(), args)
+        on_meta = layer.to('meta')
+        first, again = count_launches(on_meta), count_launches(on_meta)
+        row[name] = again.operations.total()
+        row[f'{name}, MB'] = again.bytes / 1e6
+        row[f'{name}, gathered MB'] = again.gathered / 1e6
+        if name != 'GINConv':
+            row[f'{name}, per batch'] = first.operations.total() - row[name]
+        if compiled:
+            row[f'{name}, compiled'] = count_compiled(layer)
     return row
+
+
+def layers(channels: int) -> dict[str, torch.nn.Module]:
+    """The layers to compare."""
+    lean = Sequential(Linear(channels, channels), BatchNorm1d(channels), ReLU())
+    return {
+        'GINConv': GINConv(paper_mlp(channels), train_eps=True),
+        'NC-GNN': NCGNNConv(paper_mlp(channels), paper_mlp(channels)),
+        'lean': NCGNNConv(paper_mlp(channels), lean, communicate_aggr='sqrt'),
+    }

@@ -26,7 +26,7 @@ def communicate(
     x: Tensor,
     incidence: Edges,
     edge_attr: Tensor | None = None,
-    aggr: Callable[[Tensor, Tensor], Tensor] | None = None,
+    aggr: Callable[[Tensor, Edges], Tensor] | None = None,
     weight_after: Tensor | None = None,
 ) -> Tensor:
     r"""Sums :obj:`nn` over the edges among every node's neighbours,
@@ -55,7 +55,7 @@ def communicate(
         incidence: The triangles.
         edge_attr: Features of the edges in :obj:`incidence`, of shape
             :obj:`[num_edges, channels]`.
-        aggr: What to make of the sums, given the number of messages of every node.
+        aggr: What to make of the sums, given the edges.
         weight_after: The weight of a Linear layer that is to follow, of shape
             :obj:`[channels_after, channels]`. For few edges, to run before the sum.
 
@@ -66,7 +66,7 @@ def communicate(
     out = _sum_over_edges(nn, x, incidence, edge_attr, weight_after)
     if weight_after is None:
         _check_width(out.size(1), x.size(1))
-    return (out if aggr is None else aggr(out, incidence.messages)).to(x.dtype)
+    return (out if aggr is None else aggr(out, incidence)).to(x.dtype)
 
 
 def _sum_over_edges(

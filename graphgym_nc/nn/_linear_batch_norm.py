@@ -15,6 +15,7 @@ triangles, and of the three ends of a triangle, :math:`a_u^2 + a_v^2 + a_w^2 \le
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -26,6 +27,7 @@ from graphgym_nc.nn._weighted_batch_norm import (
     aliases,
     is_autocast,
     next_momentum,
+    parts,
     running_statistics,
     track,
 )
@@ -120,7 +122,7 @@ class _OverNodes(torch.autograd.Function):
         endpoints, shares = CSR(*tensors[:4]), Shares(*tensors[4:])
         shift = weight.mv(x.t().mv(shares.of_node))  # `mv`, unlike `@`, is never rounded to TF32
         half = torch.addmm(shift, x, weight.t())
-        ends = shares.ends_of_edges(half)
+        ends = shares.row_sum(half)
         var = (half * ends).sum(0)
         inv_std = (var + eps).rsqrt_()
         scale = inv_std.clone() if gamma is None else gamma * inv_std
@@ -136,15 +138,15 @@ class _OverNodes(torch.autograd.Function):
         out, *rest = output
         ctx.mark_non_differentiable(*rest)
         ctx.set_materialize_grads(False)  # which would be zeros as large as these
-        _, _, half, ends, inv_std, scale, normal = rest
+        _, var, half, ends, inv_std, scale, normal = rest
         kept = None if not ctx.relu else normal if ctx.again else out
         ctx.save_for_backward(
-            x, weight, bias, gamma, beta, half, ends, inv_std, scale, kept, *tensors
+            x, weight, bias, gamma, beta, var, half, ends, inv_std, scale, kept, *tensors
         )
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None, *_: None) -> Gradients:
-        x, weight, bias, gamma, beta, half, ends, inv_std, scale, kept, *tensors = (
+        x, weight, bias, gamma, beta, var, half, ends, inv_std, scale, kept, *tensors = (
             ctx.saved_tensors
         )
         endpoints, shares = CSR(*tensors[:4]), Shares(*tensors[4:])
@@ -160,14 +162,14 @@ class _OverNodes(torch.autograd.Function):
             out = endpoints.row_sum(kept) if ctx.again else kept
             grad = torch.ops.aten.threshold_backward(grad, out, 0)
         grad = endpoints.transposed.row_sum(grad.contiguous())
-        twice, by_half = grad.sum(0), (half * grad).sum(0)
-        of_gamma = by_half * inv_std
+        zeros = torch.zeros_like(var)
+        of_gamma, twice = _sums(grad, half, zeros, var, ctx.eps)
         grad = torch.addcmul(grad, ends, of_gamma * inv_std, value=-1)
         grad = grad.addcmul_(shares.of_node[:, None], twice).mul_(scale)
         return (
             grad.mm(weight) if ctx.needs_input_grad[0] else None,
             grad.t().mm(x) if ctx.needs_input_grad[1] else None,
-            None if bias is None else torch.zeros_like(bias),
+            None if bias is None else zeros,
             None if gamma is None else of_gamma,
             None if beta is None else twice * 0.5,
             *nothing,
@@ -182,7 +184,7 @@ class _OverRows(torch.autograd.Function):
     ) -> tuple[Tensor, ...]:  # fmt: skip
         shift = weight.mv(x.t().mv(share)).neg_()
         rows = torch.addmm(shift, x, weight.t())
-        var = rows.square().t().mv(share)
+        var = reduce(torch.add, (part.square().t().mv(of) for part, of in parts(rows, share)))
         inv_std = (var + eps).rsqrt_()
         scale = inv_std.clone() if gamma is None else gamma * inv_std
         out = rows * scale if beta is None else torch.addcmul(beta, rows, scale)
@@ -212,21 +214,31 @@ class _OverRows(torch.autograd.Function):
             return *_gradients(ctx, out, inputs, grad), None, None, None
         if ctx.relu:
             grad = torch.ops.aten.threshold_backward(grad, out, 0)
-        _, of_gamma, of_beta = torch.ops.aten.native_batch_norm_backward(
-            grad, rows, None, torch.zeros_like(var), var, None, None, False, ctx.eps,
-            [False, True, True],
-        )  # fmt: skip
-        through_statistics = torch.addcmul(of_beta, rows, of_gamma * inv_std)
-        grad = torch.addcmul(grad, through_statistics, share[:, None], value=-1)
+        zeros = torch.zeros_like(var)
+        of_gamma, of_beta = _sums(grad, rows, zeros, var, ctx.eps)
+        grad, slope = grad if ctx.relu else grad.clone(), of_gamma * inv_std
+        for of_part, part, of in parts(grad, rows, share):
+            through_statistics = torch.addcmul(of_beta, part, slope)
+            of_part.addcmul_(through_statistics, of[:, None], value=-1)
         scale = scale[:, None]
         return (
             grad.mm(weight * scale) if ctx.needs_input_grad[0] else None,
             grad.t().mm(x) * scale if ctx.needs_input_grad[1] else None,
-            None if bias is None else torch.zeros_like(bias),
+            None if bias is None else zeros,
             None if gamma is None else of_gamma,
             None if beta is None else of_beta,
             None, None, None,
         )  # fmt: skip
+
+
+def _sums(
+    grad: Tensor, rows: Tensor, mean: Tensor, var: Tensor, eps: float
+) -> tuple[Tensor, Tensor]:
+    """The sums of a gradient times normalised rows, and of the gradient, in one go over both."""
+    _, of_gamma, of_beta = torch.ops.aten.native_batch_norm_backward(
+        grad, rows, None, mean, var, None, None, False, eps, [False, True, True]
+    )
+    return of_gamma, of_beta
 
 
 def _is_differentiated() -> bool:

@@ -177,7 +177,7 @@ class _Normalize(torch.autograd.Function):
         mean = x.t().mv(share)
         var = reduce(
             torch.add,
-            ((part - mean).square_().t().mv(of_part) for part, of_part in _parts(x, share)),
+            ((part - mean).square_().t().mv(of_part) for part, of_part in parts(x, share)),
         )
         out = F.batch_norm(x, mean, var, weight, bias, training=False, eps=eps)
         return out, mean, var
@@ -206,7 +206,7 @@ class _Normalize(torch.autograd.Function):
         scale = gamma * inv_std
         slope = grad_weight * scale * inv_std
         intercept = torch.addcmul(grad_bias * scale, mean, slope, value=-1)
-        for part_grad, part, part_share in _parts(grad_x, x, share):
+        for part_grad, part, part_share in parts(grad_x, x, share):
             through_statistics = torch.addcmul(intercept, part, slope)
             part_grad.addcmul_(through_statistics, part_share[:, None], value=-1)
         return (
@@ -218,7 +218,7 @@ class _Normalize(torch.autograd.Function):
         )
 
 
-def _parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+def parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """The rows of tensors, on the CPU in parts that its caches can hold."""
     whole = tensors[0].device.type != 'cpu' or torch.compiler.is_compiling()
     if whole or tensors[0].size(0) <= _ROWS_AT_ONCE:

@@ -77,7 +77,8 @@ class TriangleIncidence:
     pairs: 'TwinPairs | None' = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, '_version', _version(self.edge_index))
+        version = 0 if torch.compiler.is_compiling() else _version(self.edge_index)
+        object.__setattr__(self, '_version', version)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -133,7 +134,8 @@ class TriangleIncidence:
 
     def is_of(self, edge_index: Tensor) -> bool:
         """Whether this was built from this very tensor, or last compared with it, and it has
-        not changed since. (Tensors of inference mode do not note changes.)
+        not changed since. (Tensors of inference mode do not note changes, and compilers do
+        not look at them.)
         """
         return edge_index is self.edge_index and self._is_unchanged()
 
@@ -143,6 +145,8 @@ class TriangleIncidence:
         """
         if self.is_of(edge_index):
             return True
+        if torch.compiler.is_compiling():  # which cannot look at what is in a tensor
+            return self.edge_id.numel() == edge_index.size(1)
         if (
             not self._is_unchanged()
             or edge_index.device != self.edge_index.device
@@ -170,7 +174,7 @@ class TriangleIncidence:
             )
 
     def _is_unchanged(self) -> bool:
-        return _version(self.edge_index) == vars(self)['_version']
+        return torch.compiler.is_compiling() or _version(self.edge_index) == vars(self)['_version']
 
     def sum_opposite(self, src: Tensor) -> Tensor:
         """Sums :obj:`src`, of shape :obj:`[num_edges, channels]`, over the edges
@@ -232,4 +236,5 @@ class TriangleIncidence:
 
 
 def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
+    # Tools of torch put something else in the place of every tensor.
+    return 0 if not isinstance(tensor, Tensor) or tensor.is_inference() else tensor._version
