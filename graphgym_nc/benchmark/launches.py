@@ -1,6 +1,7 @@
 """What a layer would launch on a GPU, counted without one."""
 
 import copy
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +13,6 @@ from torch import Tensor
 from torch.nn import BatchNorm1d, Linear, ReLU, Sequential
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-
 from torch_geometric.nn import GINConv
 
 from graphgym_nc import kernels
@@ -34,7 +34,8 @@ _WRITE_ALONE = {_aten.copy_, _aten.fill_, _aten.zero_}
 
 # Of a kernel, in the code that torch's compiler writes.
 _CALL = re.compile(
-    r'^ +(?:\w+ = )?(?:cpp_fused\w*|triton_\w+\.run|extern_kernels\.\w+|torch\.ops\.aten\.[\w.]+)\(',
+    r'^ +(?:\w+ = )?'
+    r'(?:cpp_fused\w*|triton_\w+\.run|extern_kernels\.\w+|torch\.ops\.aten\.[\w.]+)\(',
     re.MULTILINE,
 )
 
@@ -136,15 +137,19 @@ def count_launches(function: Callable[[], object]) -> LaunchCounter:
     return counter
 
 
-def count_compiled(layer: Run) -> int:
+def count_compiled(layer: Run) -> float:
     """How many kernels torch's compiler makes of a layer, forward and backward, with products and
-    sums of rows, which it leaves to others.
+    sums of rows, which it leaves to others; no number where it has no compiler to call.
     """
+    from torch._dynamo.exc import BackendCompilerFailed
     from torch._inductor.utils import run_and_get_code
 
     torch.compiler.reset()
-    compiled = torch.compile(layer.module, fullgraph=True, dynamic=True)
-    _, sources = run_and_get_code(replace(layer, module=compiled))
+    compiled: Any = torch.compile(copy.deepcopy(layer.module), fullgraph=True, dynamic=True)
+    try:
+        _, sources = run_and_get_code(replace(layer, module=compiled))
+    except BackendCompilerFailed:
+        return math.nan
     return sum(len(_CALL.findall(source)) for source in sources)
 
 
@@ -163,7 +168,8 @@ def measure_launches(workload: Workload, compiled: bool = False) -> dict[str, An
     row: dict[str, Any] = {'workload': workload.name, 'graphs': workload.source}
     for name, module in layers(workload.channels).items():
         args = (edge_index,) if name == 'GINConv' else (edge_index, incidence)
-        layer = Run(module, workload.features(), args)
+        x = workload.features()
+        layer = Run(module.to(x.device), x, args)
         on_meta = layer.to('meta')
         first, again = count_launches(on_meta), count_launches(on_meta)
         row[name] = again.operations.total()

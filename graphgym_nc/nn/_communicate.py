@@ -89,7 +89,9 @@ def _sum_over_edges(
 
         return communicate_fused(stages, x, incidence, edge_attr)
     per_node = incidence.num_nodes < incidence.num_edges
-    pull_out = per_node and weight_after is None and len(layers) > 1 and is_plain_linear(layers[-1])
+    pull_out = (
+        per_node and weight_after is None and len(layers) > 1 and is_plain_linear(layers[-1])
+    )
     last = layers.pop() if pull_out else None
     z, layers = _onto_edges(layers, x, incidence, edge_attr)
     z = _over_edges(layers, z, incidence)

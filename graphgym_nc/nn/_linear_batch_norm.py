@@ -89,9 +89,7 @@ class LinearBatchNorm(NamedTuple):
     def over_edges(self, x: Tensor, edges: Edges) -> Tensor:
         """The same of rows that edges have already."""
         share = Shares.of(edges, x.dtype).of_edge
-        out, mean, var, *_ = _OverRows.apply(
-            x, *self._parameters, self.norm.eps, self.relu, share
-        )
+        out, mean, var, *_ = _OverRows.apply(x, *self._parameters, self.norm.eps, self.relu, share)
         self._track(mean, var, edges.num_messages)
         return out
 
@@ -208,9 +206,7 @@ class _OverRows(torch.autograd.Function):
             return (None,) * 8
         if _is_differentiated():
             x, weight, bias, gamma, beta = inputs = aliases((x, weight, bias, gamma, beta))
-            out = _normalised(
-                F.linear(x, weight), bias, gamma, beta, share, ctx.eps, ctx.relu
-            )
+            out = _normalised(F.linear(x, weight), bias, gamma, beta, share, ctx.eps, ctx.relu)
             return *_gradients(ctx, out, inputs, grad), None, None, None
         if ctx.relu:
             grad = torch.ops.aten.threshold_backward(grad, out, 0)
@@ -263,9 +259,7 @@ def _gradients(
     ctx: Any, out: Tensor, inputs: Sequence[Tensor | None], grad: Tensor
 ) -> list[Tensor | None]:
     """The gradients of what a function was given, as functions of it."""
-    wanted = [i for i in range(len(inputs)) if ctx.needs_input_grad[i]]
-    found = torch.autograd.grad(out, [inputs[i] for i in wanted], grad, create_graph=True)
-    gradients: list[Tensor | None] = [None] * len(inputs)
-    for i, gradient in zip(wanted, found, strict=True):
-        gradients[i] = gradient
-    return gradients
+    needed = zip(inputs, ctx.needs_input_grad, strict=False)
+    wanted = [tensor for tensor, wanted in needed if tensor is not None and wanted]
+    found = iter(torch.autograd.grad(out, wanted, grad, create_graph=True))
+    return [next(found) if wanted else None for wanted in ctx.needs_input_grad[: len(inputs)]]

@@ -255,7 +255,9 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 
 def no_autocast(device_type: str) -> AbstractContextManager[Any]:
     """A context in which nothing is rounded to half precision."""
-    return torch.autocast(device_type, enabled=False) if is_autocast(device_type) else nullcontext()
+    return (
+        torch.autocast(device_type, enabled=False) if is_autocast(device_type) else nullcontext()
+    )
 
 
 def is_autocast(device_type: str) -> bool:

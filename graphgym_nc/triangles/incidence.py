@@ -1,7 +1,7 @@
 """What a layer needs to know of the triangles of a batch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -211,9 +211,18 @@ class TriangleIncidence:
         copies = edge_attr.new_zeros(shape[0]).index_add(0, self.edge_id, ones)
         return total[:-1] / copies[:-1, None]
 
-    def to(self, device: Any, non_blocking: bool = False) -> 'TriangleIncidence':
-        """Moves the incidence to a device."""
-        return self._map(lambda part: part.to(device, non_blocking=non_blocking))
+    def to(
+        self, device: Any, non_blocking: bool = False, edge_index: Tensor | None = None
+    ) -> 'TriangleIncidence':
+        """Moves the incidence to a device.
+
+        Args:
+            device: The device.
+            non_blocking: Whether not to wait for it, if memory is pinned.
+            edge_index: The edges, if these have been moved already.
+        """
+        base = self if edge_index is None else replace(self, edge_index=edge_index)
+        return base._map(lambda part: part.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> 'TriangleIncidence':
         """Copies the incidence to pinned memory."""
@@ -238,3 +247,8 @@ class TriangleIncidence:
 def _version(tensor: Tensor) -> int:
     # Tools of torch put something else in the place of every tensor.
     return 0 if not isinstance(tensor, Tensor) or tensor.is_inference() else tensor._version
+
+
+# So that `torch.export` takes an incidence as an argument.
+for part in (CSR, Twins, TriangleIncidence):
+    torch.export.register_dataclass(part)
