@@ -10,7 +10,7 @@ Rows of the product that are sums over the two ends of an edge are centred at th
 :math:`\sum_e s_e \mathbf{z}_e^2` is :math:`\sum_v \mathbf{a}_v \cdot (\mathbf{E}^\top
 \mathrm{diag}(\mathbf{s}) \, \mathbf{E} \mathbf{a})_v`, and the gradient needs no row per edge
 either. What cancels out in that sum is bounded: an edge has as much of a share as it lies on
-triangles, and of the three ends of a triangle, :math:`a_u^2 + a_v^2 + a_w^2 \le
+triangles, and of the three corners of a triangle, :math:`a_u^2 + a_v^2 + a_w^2 \le
 (a_u + a_v)^2 + (a_u + a_w)^2 + (a_v + a_w)^2`.
 """
 
@@ -214,8 +214,7 @@ class _OverRows(torch.autograd.Function):
         of_gamma, of_beta = _sums(grad, rows, zeros, var, ctx.eps)
         grad, slope = grad if ctx.relu else grad.clone(), of_gamma * inv_std
         for of_part, part, of in parts(grad, rows, share):
-            through_statistics = torch.addcmul(of_beta, part, slope)
-            of_part.addcmul_(through_statistics, of[:, None], value=-1)
+            of_part.addcmul_(torch.addcmul(of_beta, part, slope), of[:, None], value=-1)
         scale = scale[:, None]
         return (
             grad.mm(weight * scale) if ctx.needs_input_grad[0] else None,
