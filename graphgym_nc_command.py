@@ -24,6 +24,7 @@ COMMANDS = {
     'brec': 'train a network on the pairs of BREC',
     'bench': 'measure what NC-GNN costs, side by side with GIN',
     'cost': 'measure what trained models cost at inference',
+    'doctor': 'say which path layers take on this machine, and compare all paths',
     'devices': 'measure a training step, and estimate it on more devices',
 }
 

@@ -13,6 +13,7 @@ from torch_geometric.nn import GINConv
 
 from graphgym_nc import kernels
 from graphgym_nc.benchmark.measure import peak_bytes, seconds
+from graphgym_nc.benchmark.paths import others
 from graphgym_nc.benchmark.workloads import Workload
 from graphgym_nc.nn import NCGNNConv
 from graphgym_nc.triangles.incidence import TriangleIncidence
@@ -65,25 +66,30 @@ class Contestants:
         x = workload.features().requires_grad_()
         incidence = TriangleIncidence.build(edge_index, num_nodes)
         torch.manual_seed(0)
-        gin = GINConv(paper_mlp(workload.channels), train_eps=True)
-        conv = NCGNNConv(paper_mlp(workload.channels), paper_mlp(workload.channels))
+        gin = GINConv(paper_mlp(workload.channels), train_eps=True).to(x.device)
+        conv = NCGNNConv(paper_mlp(workload.channels), paper_mlp(workload.channels)).to(x.device)
         conv.nn.load_state_dict(gin.nn.state_dict())
-        lean = NCGNNConv(paper_mlp(workload.channels), lean_mlp(workload.channels))
+        lean = NCGNNConv(paper_mlp(workload.channels), lean_mlp(workload.channels)).to(x.device)
         lean.nn.load_state_dict(gin.nn.state_dict())
-        fast_gin = FastGINConv(paper_mlp(workload.channels), train_eps=True)
+        fast_gin = FastGINConv(paper_mlp(workload.channels), train_eps=True).to(x.device)
         fast_gin.load_state_dict(gin.state_dict())
         functions = {
             'GINConv': partial(_run, gin, x, edge_index),
             'NC-GNN': partial(_run, conv, x, edge_index, incidence),
-            'NC-GNN, torch': partial(_run_on_torch, copy.deepcopy(conv), x, edge_index, incidence),
             'lean': partial(_run, lean, x, edge_index, incidence),
-            'lean, torch': partial(_run_on_torch, copy.deepcopy(lean), x, edge_index, incidence),
+            **{
+                f'{name}, {path}': partial(
+                    _run_on, path, copy.deepcopy(layer), x, edge_index, incidence
+                )
+                for name, layer in (('NC-GNN', conv), ('lean', lean))
+                for path in others(x.device)
+            },
             'GIN, our sum': partial(_run, fast_gin, x, incidence),
         }
         if materialise and incidence.num_messages * workload.channels < _MAX_MATERIALISED:
             triangles = find_triangles(edge_index, num_nodes)
             slow = MaterialisingConv(paper_mlp(workload.channels), paper_mlp(workload.channels))
-            slow.load_state_dict(conv.state_dict())
+            slow.to(x.device).load_state_dict(conv.state_dict())
             functions['every message'] = partial(_run, slow, x, edge_index, triangles)
         return Contestants(functions, incidence)
 
@@ -94,8 +100,8 @@ def _run(conv: torch.nn.Module, x: Tensor, *args: Any) -> None:
     conv(x, *args).sum().backward()
 
 
-def _run_on_torch(conv: torch.nn.Module, x: Tensor, *args: Any) -> None:
-    with kernels.use('torch'):
+def _run_on(path: str, conv: torch.nn.Module, x: Tensor, *args: Any) -> None:
+    with kernels.use(path):
         _run(conv, x, *args)
 
 

@@ -36,21 +36,37 @@ def seconds(
     times: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         function()
+    wait()
     order, begin, rounds = Random(0), time.perf_counter(), 0
     with tqdm(total=repeat, desc=what, leave=False, disable=None) as bar:
         while rounds < repeat or time.perf_counter() - begin < least:
             for name, function in order.sample([*functions.items()], len(functions)):
                 start = time.perf_counter()
                 function()
+                wait()
                 times[name].append(time.perf_counter() - start)
             rounds += 1
             bar.update(rounds <= repeat)
     return {name: float(of_all(values)) for name, values in times.items()}
 
 
+def wait() -> None:
+    """Waits for the GPU, if one is in use."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
 def peak_bytes(function: Function) -> int:
-    """The most memory that the tensors a function makes take at any one time."""
+    """The most memory that the tensors a function makes take at any one time: on the GPU, if one
+    is in use.
+    """
     function()
+    if torch.cuda.is_initialized():
+        wait()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        function()
+        return torch.cuda.max_memory_allocated() - before
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         function()
     changes: list[tuple[int, int]] = []
@@ -84,15 +100,16 @@ class FlopCounter(TorchDispatchMode):
         return out
 
 
-def copy_bandwidth(size: int = 1 << 28) -> float:
-    """The bytes that the machine reads and writes in a second."""
-    source, target = torch.zeros(size // 4), torch.zeros(size // 4)
+def copy_bandwidth(size: int = 1 << 28, device: Any = 'cpu') -> float:
+    """The bytes that a device reads and writes in a second."""
+    source, target = torch.zeros(2, size // 4, device=device)
     return 2 * size / _best_time(lambda: target.copy_(source))
 
 
-def matmul_flops(rows: int, width: int) -> float:
+def matmul_flops(rows: int, width: int, device: Any = 'cpu') -> float:
     """The floating point operations per second of such a matrix product."""
-    x, weight, out = torch.randn(rows, width), torch.randn(width, width), torch.empty(rows, width)
+    x, out = torch.randn(2, rows, width, device=device)
+    weight = torch.randn(width, width, device=device)
     return 2 * rows * width * width / _best_time(lambda: torch.mm(x, weight, out=out))
 
 

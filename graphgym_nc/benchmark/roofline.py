@@ -34,10 +34,11 @@ def measure_roofline(workload: Workload, repeat: int) -> dict[str, Any]:
     with FlopCounter() as counter:
         layer()
     flops, bytes_ = counter.total, _bytes(contestants.incidence, workload.channels)
+    device = workload.data.edge_index.device
     rows = max(contestants.incidence.num_edges, contestants.incidence.num_nodes)
-    peak = matmul_flops(min(rows, _ROWS_IN_CACHE), -(-workload.channels // 8) * 8)
+    peak = matmul_flops(min(rows, _ROWS_IN_CACHE), -(-workload.channels // 8) * 8, device)
     size = _FLOAT_BYTES * rows * workload.channels
-    bandwidth = copy_bandwidth(max(size, _LEAST_BANDWIDTH_BYTES))
+    bandwidth = copy_bandwidth(max(size, _LEAST_BANDWIDTH_BYTES), device)
     time = seconds({'layer': layer}, repeat, workload.name, least=1.0)['layer']
     intensity = flops / bytes_
     roof = min(peak, intensity * bandwidth)

@@ -16,13 +16,16 @@ _CHANNELS = 16
 _MESSAGES_PER_GRAPH = 65_000  # of PATTERN, about
 
 
-def measure_scaling(root: Path, repeat: int, most: float) -> Iterator[dict[str, Any]]:
+def measure_scaling(
+    root: Path, repeat: int, most: float, device: str = 'cpu'
+) -> Iterator[dict[str, Any]]:
     """Measures batches of more and more graphs of PATTERN, from a part of one.
 
     Args:
         root: Where data sets are kept.
         repeat: How often to run each layer.
         most: The number of messages not to exceed.
+        device: Where to run.
     """
     dataset = GeneratedSBM(root, 'PATTERN', (256, 1, 1))
     for wanted in 10 ** np.arange(4, np.log10(most) + 0.01, 0.5):
@@ -33,7 +36,7 @@ def measure_scaling(root: Path, repeat: int, most: float) -> Iterator[dict[str, 
             graphs = [graphs[0].subgraph(graphs[0].y.argsort()[:nodes])]
         bare = [Data(edge_index=data.edge_index, num_nodes=data.num_nodes) for data in graphs]
         workload = Workload('pattern', 'generated', Batch.from_data_list(bare), _CHANNELS)
-        yield _measure(workload, repeat)
+        yield _measure(workload.to(device), repeat)
 
 
 def _measure(workload: Workload, repeat: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,10 @@ import torch
 
 from graphgym_nc.benchmark.accuracy import measure_accuracy
 from graphgym_nc.benchmark.equal_edges import measure_equal_edges
+from graphgym_nc.benchmark.launches import measure_launches
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
+from graphgym_nc.benchmark.paths import TOLERANCE, compare_paths
 from graphgym_nc.benchmark.plot import (
     plot_accuracy,
     plot_listing,
@@ -64,6 +66,7 @@ class Options:
         datasets: Where data sets are kept.
         most: The number of messages up to which to scale.
         out: The folder of plots.
+        device: Where to run: :obj:`"cpu"` or :obj:`"cuda"`.
     """
 
     workloads: Sequence[str]
@@ -72,6 +75,7 @@ class Options:
     datasets: Path
     most: float
     out: Path
+    device: str = 'cpu'
 
 
 def run_suite(names: Sequence[str], options: Options, file: Path | None = None) -> None:
@@ -86,29 +90,72 @@ def run_suite(names: Sequence[str], options: Options, file: Path | None = None) 
     load = os.getloadavg()[0]
     if load + options.threads > (os.cpu_count() or 1) + 1:
         print(f'The machine is busy (load {load:.1f}): figures will be off.\n')
-    print(
-        f'{platform.processor() or platform.machine()}, {options.threads} thread(s), torch '
-        f'{torch.__version__}: {copy_bandwidth() / 1e9:.0f} GB/s copied, '
-        f'{matmul_flops(100_000, 72) / 1e9:.0f} GFLOP/s in a matrix product of width 72\n'
+    device = options.device
+    machine = (
+        f'{machine_name(device)}, torch {torch.__version__}: '
+        f'{copy_bandwidth(device=device) / 1e9:.0f} GB/s copied, '
+        f'{matmul_flops(100_000, 72, device) / 1e9:.0f} GFLOP/s in a matrix product of width 72'
     )
+    print(f'{machine}\n')
     results: dict[str, Rows] = {}
+    if device != 'cpu':
+        results['paths'] = check_paths(load_workload('cluster-70', options.datasets, 4).to(device))
+        print(f'paths\n{markdown(rounded(results["paths"]))}\n', flush=True)
     for name in names:
         results[name] = MEASURES[name](options)
         print(f'{name}\n{markdown(rounded(results[name]))}\n', flush=True)
+    if device != 'cpu':
+        print(f'To paste into an issue:\n{in_one_line(machine, results)}')
     if file is not None:
         file.write_text(json.dumps(results, indent=2) + '\n')
 
 
+def machine_name(device: str) -> str:
+    """The processor that is measured."""
+    if device != 'cpu':
+        return torch.cuda.get_device_name(device)
+    return f'{platform.processor() or platform.machine()}, {torch.get_num_threads()} thread(s)'
+
+
+def check_paths(workload: Workload) -> Rows:
+    """All paths of a device on a small batch.
+
+    Raises:
+        SystemExit: If one computes something else than in double precision.
+    """
+    rows = compare_paths(workload)
+    for row in rows:
+        if not row['greatest difference'] < TOLERANCE:
+            raise SystemExit(f'Nothing is measured, as a path computes something else: {row}')
+    return rows
+
+
+def in_one_line(machine: str, results: Mapping[str, Rows]) -> str:
+    """All that was measured of layers, and whether paths agree."""
+    parts = [machine]
+    if 'paths' in results:
+        worst = max(row['greatest difference'] for row in results['paths'])
+        parts.append(f'paths agree to {worst:.1g}')
+    for row in results.get('layer', []):
+        cells = rounded([row]).iloc[0].drop(['graphs', 'messages'])
+        parts.append(', '.join(f'{name} {cell}' for name, cell in cells.items()))
+    return '; '.join(parts)
+
+
 def of_each(
-    measure: Callable[[Workload, int], dict[str, Any]], plot: Callable[..., None], file: str
+    measure: Callable[[Workload, int], dict[str, Any]],
+    plot: Callable[..., None] | None = None,
+    file: str = '',
 ) -> Callable[[Options], Rows]:
     """A measurement of every workload, with its plot."""
 
     def run(options: Options) -> Rows:
         rows = [
-            measure(load_workload(n, options.datasets), options.repeat) for n in options.workloads
+            measure(load_workload(n, options.datasets).to(options.device), options.repeat)
+            for n in options.workloads
         ]
-        plot(rows, path=options.out / file)
+        if plot is not None:
+            plot(rows, path=options.out / file)
         return rows
 
     return run
@@ -118,6 +165,7 @@ def step(options: Options) -> Rows:
     opts = [
         'nc.sbm_graphs', '[512,32,32]', 'optim.max_epoch', '3', 'train.eval_period', '3',
         'dataset.dir', str(options.datasets), 'print', 'file', 'num_threads', str(options.threads),
+        'accelerator', options.device,
     ]  # fmt: skip
     rows: Rows = []
     for name in _STEP_CONFIGS:
@@ -141,7 +189,9 @@ def accuracy(options: Options) -> Rows:
 
 
 def scaling(options: Options) -> Rows:
-    rows = list(measure_scaling(options.datasets, min(options.repeat, 5), options.most))
+    rows = list(
+        measure_scaling(options.datasets, min(options.repeat, 5), options.most, options.device)
+    )
     for column in ('NC-GNN, ms', 'NC-GNN, MB'):
         print(f'{column} grows with messages to the power of {slope(rows, column):.2f}')
     plot_scaling(rows, options.out / 'scaling.png')
@@ -154,6 +204,8 @@ def sums(options: Options) -> Rows:
 
 
 def equal(options: Options) -> Rows:
+    if options.device != 'cpu':
+        raise SystemExit("'equal' is about kernels for the CPU: leave out '--device'")
     return [
         measure_equal_edges(
             load_workload(name, options.datasets, batch_size), min(options.repeat, 5)
@@ -169,6 +221,7 @@ MEASURES: dict[str, Callable[[Options], Rows]] = {
         lambda workload, _: measure_memory(workload), partial(plot_ratios, what='memory'),
         'memory.png',
     ),
+    'launches': of_each(lambda workload, _: measure_launches(workload, compiled=True)),
     'triangles': of_each(measure_triangles, plot_listing, 'triangles.png'),
     'step': step,
     'accuracy': accuracy,
@@ -177,6 +230,12 @@ MEASURES: dict[str, Callable[[Options], Rows]] = {
     'roofline': of_each(measure_roofline, plot_roofline, 'roofline.png'),
     'sums': sums,
 }  # fmt: skip
+
+#: What is measured without a name, by the kind of device.
+USUAL = {
+    'cpu': ['layer', 'memory', 'triangles'],
+    'cuda': [name for name in MEASURES if name != 'equal'],
+}
 
 
 def rounded(rows: Rows) -> pd.DataFrame:

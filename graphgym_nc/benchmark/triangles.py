@@ -51,7 +51,7 @@ def measure_triangles(workload: Workload, repeat: int) -> dict[str, Any]:
 
 def count_by_scipy(edge_index: Tensor, num_nodes: int) -> int:
     """Counts triangles by a sparse matrix product."""
-    adjacency = to_scipy_sparse_matrix(edge_index, torch.ones(edge_index.size(1)), num_nodes)
+    adjacency = to_scipy_sparse_matrix(edge_index.cpu(), torch.ones(edge_index.size(1)), num_nodes)
     adjacency = scipy.sparse.triu(adjacency.tocsr() + adjacency.T.tocsr(), k=1, format='csr')
     adjacency.data[:] = 1
     return int((adjacency @ adjacency).multiply(adjacency).sum())

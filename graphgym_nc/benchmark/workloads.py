@@ -1,7 +1,7 @@
 """The graphs to measure on."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -37,7 +37,12 @@ class Workload:
     def features(self) -> torch.Tensor:
         """Random features, always the same."""
         generator = torch.Generator().manual_seed(0)
-        return torch.randn(self.data.num_nodes, self.channels, generator=generator)
+        x = torch.randn(self.data.num_nodes, self.channels, generator=generator)
+        return x.to(self.data.edge_index.device)
+
+    def to(self, device: str) -> 'Workload':
+        """The same on a device."""
+        return replace(self, data=self.data.to(device))
 
 
 def _social(num_nodes: int = 100_000, num_edges: int = 1_000_000) -> Data:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from graphgym_nc.benchmark.suite import MEASURES, Options, run_suite
+from graphgym_nc.benchmark.suite import MEASURES, USUAL, Options, run_suite
 from graphgym_nc.benchmark.workloads import WORKLOADS
 from graphgym_nc.cli.parser import make_parser
 from graphgym_nc.utils.memory import keep_freed_memory
@@ -15,6 +15,7 @@ What NC-GNN costs, side by side with GIN in one process.
 
 layer      one layer, forward and backward, as a multiple of PyG's GINConv
 memory     its peak memory, likewise
+launches   what it would launch on a GPU, counted without one, and what torch.compile makes of it
 triangles  finding triangles, and building what the layers need of them
 step       training steps through the runner, and where their time goes
 accuracy   seconds of training until CLUSTER is at 58 % on validation
@@ -23,7 +24,8 @@ equal      four layers with a row for every edge, or for edges that are equal (i
 roofline   how near a layer comes to the peaks of the machine, which are measured, too
 sums       how near the sums of the lean layer come to what the processor can add up
 
-Without a name, the first three. Tables on the screen and, with plots, in --out."""
+Without a name: layer, memory and triangles; on a GPU, all but equal, after all paths have been
+compared. Tables on the screen and, with plots, in --out."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -39,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         metavar='NAME',
         help=f'of all but step, accuracy and scaling: {", ".join(WORKLOADS)} (default: all)',
     )
+    add('--device', choices=USUAL, default='cpu', help='where to measure (default: %(default)s)')
     add('--threads', type=int, default=torch.get_num_threads())
     add(
         '--allocator',
@@ -55,7 +58,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in args.what:
         if name not in MEASURES:
             parser.error(f"there is no '{name}': choose from {', '.join(MEASURES)}")
+    if args.device == 'cuda' and not torch.cuda.is_available():
+        parser.error("'--device cuda' needs a GPU, and torch finds none")
     if args.allocator == 'kept':
         keep_freed_memory()
-    options = Options(args.workload, args.threads, args.repeat, args.dir, args.most, args.out)
-    run_suite(args.what or ['layer', 'memory', 'triangles'], options, args.json)
+    options = Options(
+        args.workload, args.threads, args.repeat, args.dir, args.most, args.out, args.device
+    )
+    run_suite(args.what or USUAL[args.device], options, args.json)

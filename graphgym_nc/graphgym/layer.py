@@ -171,7 +171,7 @@ def _if_of(batch: Data, incidence: Any) -> TriangleIncidence | None:
     """An incidence, if it is one, and that of a batch."""
     belongs = (
         isinstance(incidence, TriangleIncidence)
-        and incidence.num_nodes == batch.num_nodes
+        and incidence.num_nodes == (batch.num_nodes if batch.x is None else batch.x.size(0))
         and incidence.belongs_to(batch.edge_index)
     )
     return incidence if belongs else None
@@ -216,7 +216,9 @@ def _note_changes(batch: Data) -> None:
     """Gives a batch of inference mode edges that note changes, as others do. So whoever has
     looked at them once can tell that they are the same.
     """
-    if batch.edge_index is not None and batch.edge_index.is_inference():
+    if torch.compiler.is_compiling() or batch.edge_index is None:
+        return
+    if batch.edge_index.is_inference():
         with torch.inference_mode(False):
             batch.edge_index = batch.edge_index.clone()
 

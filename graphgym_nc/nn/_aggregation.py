@@ -5,6 +5,9 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from graphgym_nc.triangles.merged_edges import Edges
+from graphgym_nc.triangles.shares import once
+
 #: Powers of the number of messages that their sum is divided by, by name.
 POWERS = {'add': 0.0, 'sqrt': 0.5, 'mean': 1.0}
 
@@ -61,19 +64,24 @@ class PowerAggregation(torch.nn.Module):
         """Whether all channels of a node are multiplied by the same number, and no more."""
         return self.power is None and self.log_weight is None
 
-    def forward(self, out: Tensor, messages: Tensor) -> Tensor:
+    def forward(self, out: Tensor, edges: Edges) -> Tensor:
         """Runs the forward pass.
 
         Args:
             out: The sums, of shape :obj:`[num_nodes, channels]`.
-            messages: The number of messages of every node.
+            edges: The edges, which know the number of messages of every node.
         """
+        messages, dtype = edges.messages, out.dtype
         if self.power is not None:
             log = messages.clamp(min=1).to(out.dtype).log_()
             out = out * torch.exp(log[:, None] * -self.power)
         elif self.initial_power != 0:
-            number = messages.clamp(min=1).to(out.dtype)
-            out = out * number.pow_(-self.initial_power)[:, None]
+            power = -self.initial_power
+            out = out * once(
+                edges,
+                f'messages to {power}, {dtype}',
+                lambda: messages.clamp(min=1).to(dtype).pow_(power)[:, None],
+            )
         if self.log_weight is not None:
             out = torch.addcmul(out, messages.to(out.dtype).log1p_()[:, None], self.log_weight)
         return out

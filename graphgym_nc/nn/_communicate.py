@@ -2,16 +2,18 @@
 alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import BatchNorm1d, ReLU
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc import kernels
 from graphgym_nc.nn._lean import communicate_lean, is_lean
+from graphgym_nc.nn._linear_batch_norm import LinearBatchNorm
 from graphgym_nc.nn._stages import Stage, all_fit, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount, apply_batch_norm
 from graphgym_nc.nn.sync_batch_norm import SYNCHRONIZED, synchronized_batch_norm
@@ -26,7 +28,7 @@ def communicate(
     x: Tensor,
     incidence: Edges,
     edge_attr: Tensor | None = None,
-    aggr: Callable[[Tensor, Tensor], Tensor] | None = None,
+    aggr: Callable[[Tensor, Edges], Tensor] | None = None,
     weight_after: Tensor | None = None,
 ) -> Tensor:
     r"""Sums :obj:`nn` over the edges among every node's neighbours,
@@ -55,7 +57,7 @@ def communicate(
         incidence: The triangles.
         edge_attr: Features of the edges in :obj:`incidence`, of shape
             :obj:`[num_edges, channels]`.
-        aggr: What to make of the sums, given the number of messages of every node.
+        aggr: What to make of the sums, given the edges.
         weight_after: The weight of a Linear layer that is to follow, of shape
             :obj:`[channels_after, channels]`. For few edges, to run before the sum.
 
@@ -66,7 +68,7 @@ def communicate(
     out = _sum_over_edges(nn, x, incidence, edge_attr, weight_after)
     if weight_after is None:
         _check_width(out.size(1), x.size(1))
-    return (out if aggr is None else aggr(out, incidence.messages)).to(x.dtype)
+    return (out if aggr is None else aggr(out, incidence)).to(x.dtype)
 
 
 def _sum_over_edges(
@@ -93,28 +95,12 @@ def _sum_over_edges(
 
         return communicate_fused(stages, x, incidence, edge_attr)
     per_node = incidence.num_nodes < incidence.num_edges
-
-    if per_node and edge_attr is None and len(layers) > 1 and is_plain_linear(layers[0]):
-        weight, bias = _parameters(layers.pop(0))
-        half = bias if bias is None else bias / 2  # of either end
-        z = incidence.endpoints.row_sum(F.linear(x, weight, half))
-    else:
-        z = incidence.endpoints.row_sum(x)
-        if edge_attr is not None:
-            z = z + edge_attr
-
-    pull_out = per_node and weight_after is None and layers and is_plain_linear(layers[-1])
+    pull_out = (
+        per_node and weight_after is None and len(layers) > 1 and is_plain_linear(layers[-1])
+    )
     last = layers.pop() if pull_out else None
-    count = RowCount(incidence.weight, incidence.num_messages)
-    for before, layer in zip([None, *layers], layers, strict=False):
-        # BatchNorm does not need its output again.
-        in_place = (
-            type(before) is torch.nn.BatchNorm1d
-            and type(layer) is torch.nn.ReLU
-            and is_plain(before)
-            and is_plain(layer)
-        )
-        z = z.relu_() if in_place else _call(layer, z, count)
+    z, layers = _onto_edges(layers, x, incidence, edge_attr)
+    z = _over_edges(layers, z, incidence)
     if weight_after is not None:
         _check_width(z.size(1), weight_after.size(1))
         z = F.linear(z, weight_after)
@@ -129,6 +115,47 @@ def _sum_over_edges(
         if bias is not None:
             out = torch.addcmul(out, incidence.messages[:, None].to(dtype), bias.to(dtype))
     return out
+
+
+def _onto_edges(
+    layers: list[torch.nn.Module],
+    x: Tensor,
+    incidence: Edges,
+    edge_attr: Tensor | None,
+) -> tuple[Tensor, list[torch.nn.Module]]:
+    """The rows of edges, after a first Linear layer and what can run with it, if there are
+    fewer nodes; and the layers that are left.
+    """
+    per_node = incidence.num_nodes < incidence.num_edges
+    if not (per_node and edge_attr is None and layers and is_plain_linear(layers[0])):
+        z = incidence.endpoints.row_sum(x)
+        return z if edge_attr is None else z + edge_attr, layers
+    block = LinearBatchNorm.of(layers, x)
+    if block is not None:
+        rest = layers[block.length :]
+        return block.over_nodes(x, incidence, again=not rest), rest
+    weight, bias = _parameters(layers[0])
+    half = bias if bias is None else bias / 2  # of either end
+    return incidence.endpoints.row_sum(F.linear(x, weight, half)), layers[1:]
+
+
+def _over_edges(layers: Sequence[torch.nn.Module], z: Tensor, incidence: Edges) -> Tensor:
+    """Runs layers on rows of edges."""
+    count = RowCount(incidence.weight, incidence.num_messages)
+    i = 0
+    while i < len(layers):
+        block = LinearBatchNorm.of(layers[i : i + 3], z) if incidence.num_messages > 0 else None
+        if block is not None:
+            z, i = block.over_edges(z, incidence), i + block.length
+            continue
+        # BatchNorm does not need its output again.
+        in_place = i > 0 and _is_plain(layers[i - 1], BatchNorm1d) and _is_plain(layers[i], ReLU)
+        z, i = z.relu_() if in_place else _call(layers[i], z, count), i + 1
+    return z
+
+
+def _is_plain(layer: torch.nn.Module, cls: type[torch.nn.Module]) -> bool:
+    return type(layer) is cls and is_plain(layer)
 
 
 def merge_equal(nn: torch.nn.Module, x: Tensor, incidence: TriangleIncidence) -> Edges:

@@ -102,7 +102,7 @@ class _Step(NamedTuple):
             return _Step(stage.width, stage.relu)
         running = stage.running if tracks(norm) else (None, None)
         by_batch = norm.training or running[0] is None
-        momentum = float(next_momentum(norm, count)) if norm.training else 0.0
+        momentum = float(next_momentum(norm, count.total)) if norm.training else 0.0
         return _Step(stage.width, stage.relu, float(norm.eps), by_batch, momentum, running)
 
     @property

@@ -78,18 +78,23 @@ def track(
     momentum: float | Tensor,
 ) -> None:
     """Updates running statistics with those of :obj:`total` rows."""
+    if running_mean is None or running_var is None:
+        return
     var = var * (total / max(total - 1, 1))
-    for running, new in ((running_mean, mean), (running_var, var)):
-        if running is not None:
-            running.lerp_(new.to(running.dtype), momentum)
+    new = [mean.to(running_mean.dtype), var.to(running_var.dtype)]
+    if isinstance(momentum, Tensor):
+        running_mean.lerp_(new[0], momentum)
+        running_var.lerp_(new[1], momentum)
+    else:
+        torch._foreach_lerp_([running_mean, running_var], new, momentum)
 
 
-def next_momentum(norm: _BatchNorm, count: RowCount) -> float | Tensor:
+def next_momentum(norm: _BatchNorm, total: int) -> float | Tensor:
     """Counts a batch, and tells what weight it has in the running statistics:
     without a look at the host, also for the cumulative average
     (:obj:`momentum=None`).
     """
-    if norm.training and norm.track_running_stats and count.total > 0:
+    if norm.training and norm.track_running_stats and total > 0:
         batches = norm.num_batches_tracked
         if batches is not None:
             batches.add_(1)
@@ -110,7 +115,7 @@ def running_statistics(norm: _BatchNorm) -> tuple[Tensor | None, Tensor | None]:
 
 def apply_batch_norm(norm: _BatchNorm, x: Tensor, count: RowCount) -> Tensor:
     """Calls a BatchNorm as its own :obj:`forward` would, but weighted."""
-    momentum = next_momentum(norm, count)
+    momentum = next_momentum(norm, count.total)
     return weighted_batch_norm(
         x,
         *running_statistics(norm),
@@ -172,7 +177,7 @@ class _Normalize(torch.autograd.Function):
         mean = x.t().mv(share)
         var = reduce(
             torch.add,
-            ((part - mean).square_().t().mv(of_part) for part, of_part in _parts(x, share)),
+            ((part - mean).square_().t().mv(of_part) for part, of_part in parts(x, share)),
         )
         out = F.batch_norm(x, mean, var, weight, bias, training=False, eps=eps)
         return out, mean, var
@@ -182,10 +187,13 @@ class _Normalize(torch.autograd.Function):
         x, weight, bias, share, ctx.eps = inputs
         _, mean, var = output
         ctx.mark_non_differentiable(mean, var)
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(x, weight, bias, share, mean, var)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
+        if grad is None:
+            return (None,) * 5
         x, weight, bias, share, mean, var = ctx.saved_tensors
         if torch.is_grad_enabled():  # the gradient will itself be differentiated
             return *_differentiable_gradients(ctx, grad), None, None
@@ -198,7 +206,7 @@ class _Normalize(torch.autograd.Function):
         scale = gamma * inv_std
         slope = grad_weight * scale * inv_std
         intercept = torch.addcmul(grad_bias * scale, mean, slope, value=-1)
-        for part_grad, part, part_share in _parts(grad_x, x, share):
+        for part_grad, part, part_share in parts(grad_x, x, share):
             through_statistics = torch.addcmul(intercept, part, slope)
             part_grad.addcmul_(through_statistics, part_share[:, None], value=-1)
         return (
@@ -210,7 +218,7 @@ class _Normalize(torch.autograd.Function):
         )
 
 
-def _parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+def parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """The rows of tensors, on the CPU in parts that its caches can hold."""
     whole = tensors[0].device.type != 'cpu' or torch.compiler.is_compiling()
     if whole or tensors[0].size(0) <= _ROWS_AT_ONCE:
@@ -247,6 +255,12 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 
 def no_autocast(device_type: str) -> AbstractContextManager[Any]:
     """A context in which nothing is rounded to half precision."""
-    if torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type):
-        return torch.autocast(device_type, enabled=False)
-    return nullcontext()
+    return (
+        torch.autocast(device_type, enabled=False) if is_autocast(device_type) else nullcontext()
+    )
+
+
+def is_autocast(device_type: str) -> bool:
+    """Whether products are rounded to half precision."""
+    available = torch.amp.is_autocast_available(device_type)
+    return available and torch.is_autocast_enabled(device_type)

@@ -31,6 +31,7 @@ from graphgym_nc.graphgym.keys import TRANSFORMS
 from graphgym_nc.graphgym.loader import load_dataset
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader
+from graphgym_nc.triangles.loader import move
 from graphgym_nc.utils.files import is_full
 from graphgym_nc.utils.split_names import SPLITS
 
@@ -101,6 +102,10 @@ class DataModule(pl.LightningDataModule):
 
     def val_dataloader(self) -> list[Any]:
         return self.loaders[1:]
+
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, *_: Any) -> Any:
+        """Moves a batch without waiting for the device."""
+        return move(batch, device)
 
     def ordered_loader(self, index: int) -> Any:
         """The loader of a split, in the order of the data set."""

@@ -12,6 +12,7 @@ from graphgym_nc.results.aggregate import Stats
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.statistics import Metrics
 from graphgym_nc.training.train import Module, create_model, device
+from graphgym_nc.triangles.loader import move
 from graphgym_nc.utils.split_names import SPLITS
 
 
@@ -42,7 +43,7 @@ def evaluate(path: Path, split: str) -> tuple[Stats, Tensor, Tensor]:
     metrics = Metrics(split, infer_task())
     with torch.inference_mode():
         for batch in datamodule.ordered_loader(index):
-            metrics.update(model._shared_step(batch.to(model.device), split))
+            metrics.update(model._shared_step(move(batch, model.device), split))
     return metrics.compute(), torch.cat(metrics.pred), torch.cat(metrics.true)
 
 

@@ -27,7 +27,7 @@ def create_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
         return _sampling_loader(dataset, sampler, shuffle)
     options: dict[str, Any] = {
         'num_workers': cfg.num_workers,
-        'pin_memory': torch.cuda.is_available(),
+        'pin_memory': runs_on_gpu(),
         'persistent_workers': cfg.num_workers > 0,
         'worker_init_fn': leave_signals_to_the_run,
     }
@@ -35,9 +35,16 @@ def create_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
         options['batch_sampler'] = _shares(dataset, shuffle)
     else:
         options |= {'batch_size': cfg.train.batch_size, 'shuffle': shuffle}
-    if cfg.num_workers > 0 and cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv'):
+    # Layers on a GPU would wait for it, again and again, to find triangles there.
+    ahead = cfg.num_workers > 0 or runs_on_gpu()
+    if ahead and cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv'):
         return TriangleLoader(dataset, cfg.nc.kernel, **options)
     return DataLoader(dataset, **options)
+
+
+def runs_on_gpu() -> bool:
+    """Whether the configuration runs on a GPU, to which pinned memory is copied sooner."""
+    return cfg.accelerator != 'cpu' and torch.cuda.is_available()
 
 
 def leave_signals_to_the_run(worker: int) -> None:
@@ -55,7 +62,7 @@ def _sampling_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> A
             f"the sampler '{sampler}' needs what is not installed, or what this PyG no longer "
             f"has: {error}; 'full_batch' and 'random_node' need nothing"
         ) from error
-    loader.pin_memory = torch.cuda.is_available()
+    loader.pin_memory = runs_on_gpu()
     return loader
 
 

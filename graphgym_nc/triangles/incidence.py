@@ -1,7 +1,7 @@
 """What a layer needs to know of the triangles of a batch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -79,7 +79,8 @@ class TriangleIncidence:
     pairs: 'TwinPairs | None' = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, '_version', _version(self.edge_index))
+        version = 0 if torch.compiler.is_compiling() else _version(self.edge_index)
+        object.__setattr__(self, '_version', version)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -135,7 +136,8 @@ class TriangleIncidence:
 
     def is_of(self, edge_index: Tensor) -> bool:
         """Whether this was built from this very tensor, or last compared with it, and it has
-        not changed since. (Tensors of inference mode do not note changes.)
+        not changed since. (Tensors of inference mode do not note changes, and compilers do
+        not look at them.)
         """
         return edge_index is self.edge_index and self._is_unchanged()
 
@@ -145,6 +147,8 @@ class TriangleIncidence:
         """
         if self.is_of(edge_index):
             return True
+        if torch.compiler.is_compiling():  # which cannot look at what is in a tensor
+            return self.edge_id.numel() == edge_index.size(1)
         if (
             not self._is_unchanged()
             or edge_index.device != self.edge_index.device
@@ -187,7 +191,7 @@ class TriangleIncidence:
         return torch.equal(*hashes) or torch.equal(to_undirected(ours), to_undirected(theirs))
 
     def _is_unchanged(self) -> bool:
-        return _version(self.edge_index) == vars(self)['_version']
+        return torch.compiler.is_compiling() or _version(self.edge_index) == vars(self)['_version']
 
     @cached_property
     def joined(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -251,9 +255,18 @@ class TriangleIncidence:
         copies = edge_attr.new_zeros(shape[0]).index_add(0, self.edge_id, ones)
         return total[:-1] / copies[:-1, None]
 
-    def to(self, device: Any, non_blocking: bool = False) -> 'TriangleIncidence':
-        """Moves the incidence to a device."""
-        return self._map(lambda part: part.to(device, non_blocking=non_blocking))
+    def to(
+        self, device: Any, non_blocking: bool = False, edge_index: Tensor | None = None
+    ) -> 'TriangleIncidence':
+        """Moves the incidence to a device.
+
+        Args:
+            device: The device.
+            non_blocking: Whether not to wait for it, if memory is pinned.
+            edge_index: The edges, if these have been moved already.
+        """
+        base = self if edge_index is None else replace(self, edge_index=edge_index)
+        return base._map(lambda part: part.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> 'TriangleIncidence':
         """Copies the incidence to pinned memory."""
@@ -276,4 +289,10 @@ class TriangleIncidence:
 
 
 def _version(tensor: Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
+    # Tools of torch put something else in the place of every tensor.
+    return 0 if not isinstance(tensor, Tensor) or tensor.is_inference() else tensor._version
+
+
+# So that `torch.export` takes an incidence as an argument.
+for part in (CSR, Twins, TriangleIncidence):
+    torch.export.register_dataclass(part)
