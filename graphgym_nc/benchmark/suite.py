@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from graphgym_nc import kernels
 from graphgym_nc.benchmark.equal_edges import measure_equal_edges
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
@@ -134,6 +135,13 @@ def equal(options: Options) -> Rows:
     ]
 
 
+def triton(options: Options) -> Rows:
+    with kernels.use('triton'):  # or tell how to install it
+        from graphgym_nc.benchmark.triton_kernels import measure_kernels
+
+        return measure_kernels()
+
+
 MEASURES: dict[str, Callable[[Options], Rows]] = {
     'layer': of_each(measure_layer, partial(plot_ratios, what='time'), 'layer.png'),
     'memory': of_each(
@@ -145,6 +153,7 @@ MEASURES: dict[str, Callable[[Options], Rows]] = {
     'scaling': scaling,
     'equal': equal,
     'roofline': of_each(measure_roofline, plot_roofline, 'roofline.png'),
+    'triton': triton,
 }  # fmt: skip
 
 

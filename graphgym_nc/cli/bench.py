@@ -20,6 +20,8 @@ step       training steps through the runner, and where their time goes
 scaling    time and memory of a layer against the number of messages
 equal      four layers with a row for every edge, or for edges that are equal (imdb, collab)
 roofline   how near a layer comes to the peaks of the machine, which are measured, too
+triton     what compilers make of the kernels for GPUs: registers of a thread, bytes spilled,
+           bytes of shared memory of a program (needs no GPU)
 
 Without a name, the first three. Tables on the screen and, with plots, in --out."""
 
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         choices=WORKLOADS,
         default=list(WORKLOADS),
         metavar='NAME',
-        help=f'of all but step and scaling: {", ".join(WORKLOADS)} (default: all)',
+        help=f'of all but step, scaling and triton: {", ".join(WORKLOADS)} (default: all)',
     )
     add('--threads', type=int, default=torch.get_num_threads())
     add(

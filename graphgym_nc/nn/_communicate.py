@@ -76,13 +76,19 @@ def _sum_over_edges(
 ) -> Tensor:
     """See :meth:`communicate`; in single precision at least."""
     layers = list(flatten(nn))
-    kernels_serve = _kernels_serve(x, incidence, edge_attr)
-    stages = as_stages(layers) if kernels_serve or incidence.num_edges == 0 else None
+    by_triton = kernels.by_triton(x)
+    by_kernels = by_triton or _kernels_serve(x, incidence, edge_attr)
+    stages = as_stages(layers) if by_kernels or incidence.num_edges == 0 else None
     if stages is not None and weight_after is not None:
         stages.append(Stage.product(weight_after))
     if stages is not None and incidence.num_edges == 0:
         return cast(Tensor, _NoMessages.apply(x, stages[-1].width, *nn.parameters()))
-    if stages is not None and all_fit(stages, x.size(1)):
+    if stages is not None and by_triton:
+        from graphgym_nc.nn._triton import communicate_by_triton, stages_fit
+
+        if stages_fit(stages, x):
+            return communicate_by_triton(stages, x, incidence, edge_attr)
+    elif stages is not None and all_fit(stages, x.size(1)):
         from graphgym_nc.nn._fused import communicate_fused
 
         return communicate_fused(stages, x, incidence, edge_attr)
