@@ -28,8 +28,7 @@ class _Choice(threading.local):
 _choice = _Choice()
 
 
-@contextmanager
-def use(choice: str) -> Iterator[None]:
+def use(choice: str) -> AbstractContextManager[None]:
     """Within this context, and in this thread, chooses what computes.
 
     Args:
@@ -51,6 +50,11 @@ def use(choice: str) -> Iterator[None]:
             f"'kernel' is 'triton', but triton cannot be used: {problem} (to install it: "
             f"pip install 'graphgym-nc[triton]'; to do without it: 'kernel: auto')"
         )
+    return _chosen(choice)
+
+
+@contextmanager
+def _chosen(choice: str) -> Iterator[None]:
     before, _choice.name = _choice.name, choice
     try:
         yield

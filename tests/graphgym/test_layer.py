@@ -356,6 +356,13 @@ def test_attached_triangles_are_used_where_torch_computes(cfg, kernel, monkeypat
     torch.testing.assert_close(step(model, batch)['pred_score'], expected)
 
 
+def test_a_kernel_that_cannot_be_used(cfg, monkeypatch):
+    monkeypatch.setattr(kernels, '_triton_problem', lambda: 'there is none')
+    cfg.nc.kernel = 'triton'
+    with pytest.raises(ConfigError, match=r"'nc.kernel': .*there is none.*pip install"):
+        model_of(cfg)
+
+
 def count_builds(monkeypatch):
     calls = []
     build = TriangleIncidence.from_data
