@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.autograd.graph import increment_version
 
 from graphgym_nc import kernels
-from graphgym_nc.kernels.triton import DTYPES, rows
+from graphgym_nc.kernels.triton import DTYPES, gradients, rows
 from graphgym_nc.kernels.triton.segments import sum_rows
 from graphgym_nc.nn._stages import Stage, all_fit
 from graphgym_nc.nn._steps import (
@@ -117,7 +117,7 @@ class _Communicate(torch.autograd.Function):
             z, y, norm = kept[KEPT * i : KEPT * (i + 1)]
             weight, *vectors = parameters[OF_STAGE * i : OF_STAGE * (i + 1)]
             ends = incidence.endpoints if lift and i == 0 else None
-            of_vectors = rows.backward(
+            of_vectors = gradients.backward(
                 grad, y, None if ends is None else ends.col, incidence.weight, norm,
                 step.relu, step.by_batch, incidence.num_messages,
             )  # fmt: skip

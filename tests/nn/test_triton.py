@@ -34,7 +34,7 @@ def launched(monkeypatch):
         return launch(kernel, *args, **options)
 
     launch = triton_kernels.launch
-    for module in ('rows', 'segments'):
+    for module in ('gradients', 'rows', 'segments'):
         monkeypatch.setattr(f'graphgym_nc.kernels.triton.{module}.launch', spy)
     return names
 

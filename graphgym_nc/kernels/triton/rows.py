@@ -26,9 +26,10 @@ from graphgym_nc.kernels.triton.segments import (
     normalised,
 )
 
-_ROWS = 16
-_PROGRAMS, _PROGRAMS_AT_ONCE, _COLUMNS_AT_ONCE = 512, 64, 32
-_OF_GRADIENT = 5  # constant and slope, then the gradients of offset, gamma and beta
+#: How many rows, programs and columns a program looks at at once.
+ROWS, PROGRAMS_AT_ONCE, COLUMNS_AT_ONCE = 16, 64, 32
+
+_PROGRAMS = 512
 
 
 @triton.jit
@@ -174,119 +175,6 @@ def normalise_rows(
     tl.store(out + e[:, None] * width + j[None, :], y, mask=mask)
 
 
-@triton.jit
-def _gradient(grad, y, norm, e, j, mask, width, relu):
-    """The gradient of the norm: zero wherever a row was cut off."""
-    g = tl.load(grad + e[:, None] * width + j[None, :], mask=mask, other=0).to(tl.float32)
-    if relu:
-        scale, shift = column(norm, SCALE, j, width), column(norm, SHIFT, j, width)
-        g = tl.where(normalised(y, scale, shift, False) <= 0, 0.0, g)
-    return g
-
-
-@triton.jit(do_not_specialize=['rows', 'tiles'])
-def sum_gradient(
-    grad,
-    src,
-    ends,
-    norm,
-    parts,
-    rows,
-    width,
-    tiles,
-    lift: tl.constexpr,
-    relu: tl.constexpr,
-    block_rows: tl.constexpr,
-    block_columns: tl.constexpr,
-):
-    """The sums, over each program's share of rows, of the gradient g of the norm, and of
-    g * (y - mean).
-    """
-    program = tl.program_id(0).to(tl.int64)
-    j = tl.program_id(1) * block_columns + tl.arange(0, block_columns)
-    mean = column(norm, MEAN, j, width)
-    first = tl.zeros([block_rows, block_columns], tl.float32)
-    second = tl.zeros([block_rows, block_columns], tl.float32)
-    for tile in range(program * tiles, (program + 1) * tiles):
-        e = (tile * block_rows + tl.arange(0, block_rows)).to(tl.int64)
-        mask = (e < rows)[:, None] & (j < width)[None, :]
-        y = edge_rows(src, ends, e, j, e < rows, width, lift)
-        g = _gradient(grad, y, norm, e, j, mask, width, relu)
-        first += g
-        second += tl.where(mask, g * (y - mean[None, :]), 0.0)
-    place = parts + program * 2 * width + j
-    tl.store(place, tl.sum(first, 0), mask=j < width)
-    tl.store(place + width, tl.sum(second, 0), mask=j < width)
-
-
-@triton.jit(do_not_specialize=['programs', 'messages'])
-def find_gradient(
-    out,
-    parts,
-    norm,
-    programs,
-    width,
-    messages,
-    by_batch: tl.constexpr,
-    block_rows: tl.constexpr,
-    block_columns: tl.constexpr,
-):
-    """What the statistics of a batch take off for every message, constant + slope * (y -
-    mean), and the gradients of offset, gamma and beta.
-    """
-    j = tl.program_id(0) * block_columns + tl.arange(0, block_columns)
-    known = j < width
-    first = tl.zeros([block_rows, block_columns], tl.float32)
-    second = tl.zeros([block_rows, block_columns], tl.float32)
-    for begin in range(0, programs, block_rows):
-        i = begin + tl.arange(0, block_rows)
-        mask = (i < programs)[:, None] & known[None, :]
-        place = parts + i[:, None] * 2 * width + j[None, :]
-        first += tl.load(place, mask=mask, other=0)
-        second += tl.load(place + width, mask=mask, other=0)
-    scale, inv_std = column(norm, SCALE, j, width), column(norm, INV_STD, j, width)
-    of_beta = tl.sum(first, 0)
-    of_gamma = tl.sum(second, 0) * inv_std
-    of_offset = of_beta * scale
-    if by_batch:
-        tl.store(out + j, scale * of_beta / messages, mask=known)
-        tl.store(out + width + j, scale * inv_std * of_gamma / messages, mask=known)
-        of_offset = of_beta * 0.0  # the mean of a batch takes an offset away again
-    tl.store(out + 2 * width + j, of_offset, mask=known)
-    tl.store(out + 3 * width + j, of_gamma, mask=known)
-    tl.store(out + 4 * width + j, of_beta, mask=known)
-
-
-@triton.jit(do_not_specialize=['rows'])
-def gradient_to_rows(
-    grad,
-    src,
-    ends,
-    weight,
-    norm,
-    through,
-    rows,
-    width,
-    lift: tl.constexpr,
-    relu: tl.constexpr,
-    by_batch: tl.constexpr,
-    block_rows: tl.constexpr,
-    block_columns: tl.constexpr,
-):
-    """Turns the gradient of normalised rows into that of rows, in place."""
-    e = tl.program_id(0).to(tl.int64) * block_rows + tl.arange(0, block_rows)
-    j = tl.program_id(1) * block_columns + tl.arange(0, block_columns)
-    mask = (e < rows)[:, None] & (j < width)[None, :]
-    y = edge_rows(src, ends, e, j, e < rows, width, lift)
-    g = _gradient(grad, y, norm, e, j, mask, width, relu) * column(norm, SCALE, j, width)[None, :]
-    if by_batch:
-        w = tl.load(weight + e, mask=e < rows, other=0).to(tl.float32)
-        constant, slope = column(through, 0, j, width), column(through, 1, j, width)
-        away = y - column(norm, MEAN, j, width)[None, :]
-        g -= w[:, None] * (constant[None, :] + slope[None, :] * away)
-    tl.store(grad + e[:, None] * width + j[None, :], g, mask=mask)
-
-
 def norm_of(
     y: Tensor,
     ends: Tensor | None,
@@ -314,7 +202,7 @@ def norm_of(
     width, parts, programs = y.size(1), None, 0
     norm = y.new_empty(OF_NORM, width, dtype=torch.float32)
     if by_batch:
-        grid, tiles, options = _shares(weight.numel(), width)
+        grid, tiles, options = shares(weight.numel(), width)
         programs = grid[0]
         parts = y.new_empty(programs, 3, width, dtype=torch.float32)
         launch(
@@ -323,10 +211,10 @@ def norm_of(
         )  # fmt: skip
     cumulative = momentum if isinstance(momentum, Tensor) else None
     launch(
-        find_norm, (triton.cdiv(width, _COLUMNS_AT_ONCE),),
+        find_norm, (triton.cdiv(width, COLUMNS_AT_ONCE),),
         norm, parts, *vectors, *running, cumulative, programs, width, float(messages),
         0.0 if isinstance(momentum, Tensor) else float(momentum), float(eps),
-        deviates=eps >= 0, block_rows=_PROGRAMS_AT_ONCE, block_columns=_COLUMNS_AT_ONCE,
+        deviates=eps >= 0, block_rows=PROGRAMS_AT_ONCE, block_columns=COLUMNS_AT_ONCE,
     )  # fmt: skip
     return norm
 
@@ -336,53 +224,16 @@ def normalise(y: Tensor, ends: Tensor | None, norm: Tensor, relu: bool) -> Tenso
     rows, width = y.size(0) if ends is None else ends.numel() // 2, y.size(1)
     out, block = y.new_empty(rows, width), column_block(width)
     launch(
-        normalise_rows, (triton.cdiv(rows, _ROWS), triton.cdiv(width, block)),
+        normalise_rows, (triton.cdiv(rows, ROWS), triton.cdiv(width, block)),
         y, ends, norm, out, rows, width,
-        lift=ends is not None, relu=relu, block_rows=_ROWS, block_columns=block,
+        lift=ends is not None, relu=relu, block_rows=ROWS, block_columns=block,
     )  # fmt: skip
     return out
 
 
-def backward(
-    grad: Tensor,
-    y: Tensor,
-    ends: Tensor | None,
-    weight: Tensor,
-    norm: Tensor,
-    relu: bool,
-    by_batch: bool,
-    messages: int,
-) -> tuple[Tensor, ...]:
-    """Turns the gradient of normalised rows into that of rows, in place.
-
-    Returns:
-        The gradients of offset, gamma and beta.
-    """
-    rows, width = grad.shape
-    lift, block = ends is not None, column_block(width)
-    grid, tiles, options = _shares(rows, width)
-    parts = y.new_empty(grid[0], 2, width, dtype=torch.float32)
-    launch(
-        sum_gradient, grid, grad, y, ends, norm, parts, rows, width, tiles,
-        lift=lift, relu=relu, **options,
-    )  # fmt: skip
-    found = y.new_empty(_OF_GRADIENT, width, dtype=torch.float32)
-    launch(
-        find_gradient, (triton.cdiv(width, _COLUMNS_AT_ONCE),),
-        found, parts, norm, grid[0], width, float(messages),
-        by_batch=by_batch, block_rows=_PROGRAMS_AT_ONCE, block_columns=_COLUMNS_AT_ONCE,
-    )  # fmt: skip
-    launch(
-        gradient_to_rows, (triton.cdiv(rows, _ROWS), triton.cdiv(width, block)),
-        grad, y, ends, weight, norm, found, rows, width,
-        lift=lift, relu=relu, by_batch=by_batch, block_rows=_ROWS, block_columns=block,
-    )  # fmt: skip
-    return found[2:].unbind()
-
-
-def _shares(rows: int, width: int) -> tuple[tuple[int, int], int, dict[str, int]]:
+def shares(rows: int, width: int) -> tuple[tuple[int, int], int, dict[str, int]]:
     """A grid of programs that share out rows, how many tiles each takes, and their size."""
-    block, all_tiles = column_block(width), triton.cdiv(rows, _ROWS)
+    block, all_tiles = column_block(width), triton.cdiv(rows, ROWS)
     tiles = triton.cdiv(all_tiles, _PROGRAMS)
     grid = triton.cdiv(all_tiles, tiles), triton.cdiv(width, block)
-    return grid, tiles, {'block_rows': _ROWS, 'block_columns': block}
+    return grid, tiles, {'block_rows': ROWS, 'block_columns': block}
