@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from graphgym_nc import kernels
 from graphgym_nc.benchmark.accuracy import measure_accuracy
 from graphgym_nc.benchmark.equal_edges import measure_equal_edges
 from graphgym_nc.benchmark.launches import measure_launches
@@ -215,6 +216,13 @@ def equal(options: Options) -> Rows:
     ]
 
 
+def triton(options: Options) -> Rows:
+    with kernels.use('triton'):  # or tell how to install it
+        from graphgym_nc.benchmark.triton_kernels import measure_kernels
+
+        return measure_kernels()
+
+
 MEASURES: dict[str, Callable[[Options], Rows]] = {
     'layer': of_each(measure_layer, partial(plot_ratios, what='time'), 'layer.png'),
     'memory': of_each(
@@ -229,6 +237,7 @@ MEASURES: dict[str, Callable[[Options], Rows]] = {
     'equal': equal,
     'roofline': of_each(measure_roofline, plot_roofline, 'roofline.png'),
     'sums': sums,
+    'triton': triton,
 }  # fmt: skip
 
 #: What is measured without a name, by the kind of device.

@@ -23,6 +23,8 @@ scaling    time and memory of a layer against the number of messages
 equal      four layers with a row for every edge, or for edges that are equal (imdb, collab)
 roofline   how near a layer comes to the peaks of the machine, which are measured, too
 sums       how near the sums of the lean layer come to what the processor can add up
+triton     what compilers make of the kernels for GPUs: registers of a thread, bytes spilled,
+           bytes of shared memory of a program (needs no GPU)
 
 Without a name: layer, memory and triangles; on a GPU, all but equal, after all paths have been
 compared. Tables on the screen and, with plots, in --out."""
@@ -39,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         choices=WORKLOADS,
         default=list(WORKLOADS),
         metavar='NAME',
-        help=f'of all but step, accuracy and scaling: {", ".join(WORKLOADS)} (default: all)',
+        help=f'of those that need one: {", ".join(WORKLOADS)} (default: all)',
     )
     add('--device', choices=USUAL, default='cpu', help='where to measure (default: %(default)s)')
     add('--threads', type=int, default=torch.get_num_threads())

@@ -98,8 +98,8 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('nc.eps', FINITE, 'Initial value of epsilon', 0.0),
         Key('nc.train_eps', FLAG, 'Whether epsilon is learned', True),
         Key('nc.kernel', one_of(*kernels.CHOICES),
-            'What computes on the CPU: PyTorch, or compiled kernels where there are some. `auto` '
-            'takes the kernels if numba can be used', 'auto'),
+            'What computes: PyTorch, or compiled kernels where there are some. `auto` takes those '
+            'of numba on the CPU, if it can be used; `triton` those for a GPU', 'auto'),
     ),
     'PATTERN and CLUSTER': (
         Key('nc.sbm_source', one_of('auto', 'official', 'generated'),

@@ -1,8 +1,8 @@
-"""Compiled kernels for the CPU, and the choice whether to use them.
+"""Compiled kernels for the CPU and the GPU, and the choice whether to use them.
 
-They need numba, which is imported when a kernel is first asked for. Whatever
-they compute, torch computes as well, on any device and in any dtype: kernels are
-faster, and differ by no more than rounding.
+Those for the CPU need numba and those for the GPU need triton, which are imported when a
+kernel is first asked for. Whatever they compute, torch computes as well, on any device
+and in any dtype: kernels differ by no more than rounding.
 """
 
 import importlib
@@ -10,13 +10,13 @@ import logging
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 
 import torch
 
 #: What :meth:`use` can be given.
-CHOICES = ('auto', 'numba', 'torch')
+CHOICES = ('auto', 'numba', 'torch', 'triton')
 
 _WITH_DATA = (torch.Tensor, torch.nn.Parameter)
 
@@ -28,23 +28,33 @@ class _Choice(threading.local):
 _choice = _Choice()
 
 
-@contextmanager
-def use(choice: str) -> Iterator[None]:
-    """Within this context, and in this thread, chooses what computes on the CPU.
+def use(choice: str) -> AbstractContextManager[None]:
+    """Within this context, and in this thread, chooses what computes.
 
     Args:
         choice: :obj:`"torch"` for torch alone; :obj:`"numba"` for kernels
-            wherever there is one; :obj:`"auto"` for the same, if numba can be
-            used.
+            wherever there is one for the CPU; :obj:`"auto"` for the same, if numba can be
+            used; :obj:`"triton"` for kernels on the GPU, and :obj:`"auto"` for triangles
+            that are found on the CPU.
 
     Raises:
         ValueError: If there is no such choice.
-        ImportError: If numba is asked for, and cannot be used.
+        ImportError: If numba or triton is asked for, and cannot be used.
     """
     if choice not in CHOICES:
         raise ValueError(f"'kernel' is {choice!r}, but must be one of {', '.join(CHOICES)}")
     if choice == 'numba' and (problem := _problem()) is not None:
         raise ImportError(f"'kernel' is 'numba', but numba cannot be used: {problem}")
+    if choice == 'triton' and (problem := _triton_problem()) is not None:
+        raise ImportError(
+            f"'kernel' is 'triton', but triton cannot be used: {problem} (to install it: "
+            f"pip install 'graphgym-nc[triton]'; to do without it: 'kernel: auto')"
+        )
+    return _chosen(choice)
+
+
+@contextmanager
+def _chosen(choice: str) -> Iterator[None]:
     before, _choice.name = _choice.name, choice
     try:
         yield
@@ -62,6 +72,37 @@ def enabled(*tensors: torch.Tensor) -> bool:
     if _choice.name == 'torch' or torch._C._len_torch_dispatch_stack() > 0:
         return False
     return all(map(can_read, tensors)) and _available()
+
+
+def by_triton(*tensors: torch.Tensor) -> bool:
+    """Whether kernels in Triton are asked for, and can read some tensors.
+
+    Raises:
+        RuntimeError: If they are asked for, but tensors are on the CPU.
+    """
+    if torch.compiler.is_compiling() or _choice.name != 'triton':
+        return False
+    if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0:
+        return False
+    from graphgym_nc.kernels.triton import DTYPES, INTERPRETED
+
+    if any(tensor.is_cpu for tensor in tensors) and not INTERPRETED:
+        raise RuntimeError(
+            "'nc.kernel' is 'triton', which computes on a GPU, but the data are on the CPU: move "
+            "model and data to a GPU ('accelerator: cuda'), or choose 'nc.kernel: auto' (kernels "
+            'are interpreted on the CPU, slowly, if TRITON_INTERPRET=1 is set from the start)'
+        )
+    return all(
+        (tensor.is_cuda or tensor.is_cpu) and type(tensor) in _WITH_DATA and tensor.dtype in DTYPES
+        for tensor in tensors
+    )
+
+
+def again(triton: bool) -> AbstractContextManager[None]:
+    """A context for a backward pass, which knows no choice: that of the forward pass, if it
+    was :meth:`by_triton`.
+    """
+    return use('triton') if triton else nullcontext()
 
 
 def on_all_threads() -> bool:
@@ -86,9 +127,12 @@ def _say_that_torch_computes() -> None:
     )
 
 
-def can_read(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has data on the CPU. A subclass, such as a FakeTensor, may have none."""
-    return tensor.is_cpu and type(tensor) in _WITH_DATA
+def can_read(tensor: torch.Tensor, device: torch.device | None = None) -> bool:
+    """Whether a tensor has data on a device, or on the CPU. A subclass, such as a FakeTensor,
+    may have none.
+    """
+    there = tensor.is_cpu if device is None else tensor.device == device
+    return there and type(tensor) in _WITH_DATA
 
 
 @cache
@@ -113,5 +157,15 @@ def _problem() -> str | None:
         for module in ('rows', 'lean', 'triangles', 'opposite'):
             importlib.import_module(f'{__name__}.{module}')
     except Exception as error:  # numba does not import, or does not compile
+        return f'{type(error).__name__}: {error}'
+    return None
+
+
+@cache
+def _triton_problem() -> str | None:
+    """Why kernels in Triton cannot be used, if so."""
+    try:
+        importlib.import_module(f'{__name__}.triton')
+    except Exception as error:
         return f'{type(error).__name__}: {error}'
     return None

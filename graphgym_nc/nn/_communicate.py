@@ -12,7 +12,6 @@ from torch.nn import BatchNorm1d, ReLU
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from graphgym_nc import kernels
-from graphgym_nc.nn._lean import communicate_lean, is_lean
 from graphgym_nc.nn._linear_batch_norm import LinearBatchNorm
 from graphgym_nc.nn._stages import Stage, all_fit, as_stages, flatten, is_plain, is_plain_linear
 from graphgym_nc.nn._weighted_batch_norm import CountRows, RowCount, apply_batch_norm
@@ -80,17 +79,24 @@ def _sum_over_edges(
 ) -> Tensor:
     """See :meth:`communicate`; in single precision at least."""
     layers = list(flatten(nn))
-    kernels_serve = _kernels_serve(x, incidence, edge_attr)
-    stages = as_stages(layers)
+    by_triton = kernels.by_triton(x)
+    by_kernels = by_triton or _kernels_serve(x, incidence, edge_attr)
+    stages = as_stages(layers) if by_kernels or incidence.num_edges == 0 else None
     if stages is not None and weight_after is not None:
         stages.append(Stage.product(weight_after))
     if stages is not None and incidence.num_edges == 0:
         parameters = [tensor for stage in stages for tensor in stage.parameters]
         return cast(Tensor, apply(_NoMessages, x, stages[-1].width, *parameters))
-    fits = kernels_serve and stages is not None and all_fit(stages, x.size(1))
-    if stages is not None and edge_attr is None and is_lean(incidence, stages, x):
-        return communicate_lean(stages[0], x, incidence, fits)
-    if stages is not None and fits:
+    if stages is not None and by_triton:
+        from graphgym_nc.nn._triton import communicate_by_triton, stages_fit
+
+        if stages_fit(stages, x):
+            return communicate_by_triton(stages, x, incidence, edge_attr)
+    elif stages is not None and all_fit(stages, x.size(1)):
+        from graphgym_nc.nn._lean import communicate_lean, is_lean
+
+        if edge_attr is None and is_lean(stages, incidence):
+            return communicate_lean(stages, x, incidence)
         from graphgym_nc.nn._fused import communicate_fused
 
         return communicate_fused(stages, x, incidence, edge_attr)

@@ -1,7 +1,7 @@
 """Looks into a network, as far as it is made of torch's own layers."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 import torch_geometric.nn
@@ -57,30 +57,36 @@ class Stage(NamedTuple):
     def width(self) -> int:
         return self.parameters[0].size(0)
 
-    def fits(self, width: int) -> bool:
-        """Whether kernels can run it on rows of a width: in float32 throughout, with
-        running statistics that lie side by side.
+    def fits(
+        self,
+        width: int,
+        weights: tuple[torch.dtype, ...] = (torch.float32,),
+        vectors: tuple[torch.dtype, ...] = (torch.float32,),
+        device: torch.device | None = None,
+    ) -> bool:
+        """Whether kernels can run it on rows of a width: with tensors of the types that
+        they take, and running statistics that lie side by side.
         """
-        weight, *vectors = self.parameters
+        weight, *others = self.parameters
         mean, var = self.running
         if mean is None or var is None:
             if mean is not var:
                 return False
         elif not (mean.is_contiguous() and var.is_contiguous()):
             return False
-        if weight.dtype != torch.float32 or weight.size(1) != width or not can_read(weight):
+        if weight.dtype not in weights or weight.size(1) != width:
             return False
         shape = weight.shape[:1]
-        return all(
-            v is None or (v.dtype == torch.float32 and v.shape == shape and can_read(v))
-            for v in (*vectors, mean, var)
+        return can_read(weight, device) and all(
+            v is None or (v.dtype in vectors and v.shape == shape and can_read(v, device))
+            for v in (*others, mean, var)
         )
 
 
-def all_fit(stages: Sequence[Stage], width: int) -> bool:
-    """Whether kernels can run all stages, one after the other."""
+def all_fit(stages: Sequence[Stage], width: int, *what: Any) -> bool:
+    """Whether kernels can run all stages, one after the other: see :meth:`Stage.fits`."""
     for stage in stages:
-        if not stage.fits(width):
+        if not stage.fits(width, *what):
             return False
         width = stage.width
     return True

@@ -118,6 +118,10 @@ class CSR:
 def _row_sum(src: Tensor, rowptr: Tensor, col: Tensor) -> Tensor:
     if col.numel() == 0:
         return src.new_zeros(rowptr.numel() - 1, src.size(1))
+    if kernels.by_triton(src):
+        from graphgym_nc.kernels.triton.segments import sum_rows
+
+        return sum_rows(src, rowptr, col)
     # What `F.embedding_bag` calls, after looking at all that it might have been given.
     return torch.embedding_bag(
         src, col, rowptr, scale_grad_by_freq=False, mode=0, sparse=False,
@@ -138,12 +142,14 @@ class _RowSum(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(*inputs[1:])
+        ctx.by_triton = kernels.by_triton(inputs[0])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
         rowptr, col, rowptr_t, col_t = ctx.saved_tensors
         transposed = CSR(rowptr_t, col_t, rowptr, col)
-        return transposed.row_sum(grad.contiguous()), None, None, None, None
+        with kernels.again(ctx.by_triton):
+            return transposed.row_sum(grad.contiguous()), None, None, None, None
 
 
 class _SumWithSelf(torch.autograd.Function):
@@ -160,6 +166,7 @@ class _SumWithSelf(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
+        ctx.by_triton = kernels.by_triton(inputs[0])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -167,7 +174,8 @@ class _SumWithSelf(torch.autograd.Function):
         of_src = of_eps = None
         if ctx.needs_input_grad[0]:
             transposed = CSR(rowptr_t, col_t, rowptr, col)
-            of_src = transposed.sum_with_self(grad.contiguous(), eps).to(src.dtype)
+            with kernels.again(ctx.by_triton):
+                of_src = transposed.sum_with_self(grad.contiguous(), eps).to(src.dtype)
         if ctx.needs_input_grad[1]:
             of_eps = (grad * src).sum().view_as(eps)
         return of_src, of_eps, None, None, None, None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -192,18 +191,6 @@ class TriangleIncidence:
 
     def _is_unchanged(self) -> bool:
         return torch.compiler.is_compiling() or _version(self.edge_index) == vars(self)['_version']
-
-    @cached_property
-    def joined(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The nodes that every node is joined to on a triangle: where those of a node begin, of
-        shape :obj:`[num_nodes + 1]`; the nodes, and the weight of their edges, of shape
-        :obj:`[2 * num_edges]`.
-        """
-        ends, size = self.endpoints, 2 * self.num_edges
-        node = torch.arange(self.num_nodes, dtype=ends.col.dtype, device=ends.col.device)
-        node = node.repeat_interleave(ends.rowptr_t.diff(), output_size=size)
-        both = ends.col.view(-1, 2).sum(1, dtype=ends.col.dtype)
-        return ends.rowptr_t, both[ends.col_t] - node, self.weight[ends.col_t]
 
     @property
     def sums(self) -> CSR:

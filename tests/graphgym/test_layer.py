@@ -329,7 +329,7 @@ def sample_random_nodes(data):
     return next(iter(RandomNodeLoader(data, num_parts=2, shuffle=True)))
 
 
-@pytest.mark.parametrize('kernel', kernels.CHOICES)
+@pytest.mark.parametrize('kernel', ['auto', 'numba', 'torch'])
 @pytest.mark.parametrize('sample', [cut_nodes, cut_edges, sample_random_nodes])
 def test_sampled_graphs_with_stale_triangles(cfg, sample, kernel):
     cfg.nc.kernel = kernel
@@ -354,6 +354,13 @@ def test_attached_triangles_are_used_where_torch_computes(cfg, kernel, monkeypat
     else:
         del batch.triangle_index
     torch.testing.assert_close(step(model, batch)['pred_score'], expected)
+
+
+def test_a_kernel_that_cannot_be_used(cfg, monkeypatch):
+    monkeypatch.setattr(kernels, '_triton_problem', lambda: 'there is none')
+    cfg.nc.kernel = 'triton'
+    with pytest.raises(ConfigError, match=r"'nc.kernel': .*there is none.*pip install"):
+        model_of(cfg)
 
 
 def count_builds(monkeypatch):

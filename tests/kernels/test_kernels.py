@@ -25,19 +25,20 @@ def test_use():
 
 
 @pytest.fixture
-def without_numba(monkeypatch):
+def without_compilers(monkeypatch):
     def fail(name):
         raise ImportError(f'no {name}')
 
     monkeypatch.setattr('importlib.import_module', fail)
-    kernels._problem.cache_clear()
-    kernels._available.cache_clear()
+    caches = kernels._problem, kernels._available, kernels._triton_problem
+    for cached in caches:
+        cached.cache_clear()
     yield
-    kernels._problem.cache_clear()
-    kernels._available.cache_clear()
+    for cached in caches:
+        cached.cache_clear()
 
 
-def test_without_numba_it_is_said_once(without_numba):
+def test_without_numba_it_is_said_once(without_compilers):
     edge_index = dense_graph()
     with pytest.warns(UserWarning, match='numba cannot be used .*runs on torch alone'):
         found = TriangleIncidence.build(edge_index, 9)
@@ -49,3 +50,15 @@ def test_without_numba_it_is_said_once(without_numba):
         kernels.use('numba'),
     ):
         pass
+
+
+def test_without_triton(without_compilers):
+    message = r"'kernel' is 'triton', but triton cannot be used: .*pip install"
+    with pytest.raises(ImportError, match=message), kernels.use('triton'):
+        pass
+
+
+def test_a_choice_that_needs_no_compiler(without_compilers):
+    assert not kernels.by_triton(torch.ones(1))
+    with kernels.again(False):
+        assert not kernels.by_triton(torch.ones(1))
