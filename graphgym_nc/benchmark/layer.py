@@ -1,7 +1,7 @@
 """One layer, forward and backward."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -75,14 +75,10 @@ class Contestants:
         fast_gin.load_state_dict(gin.state_dict())
         functions = {
             'GINConv': partial(_run, gin, x, edge_index),
-            'NC-GNN': partial(_run, conv, x, edge_index, incidence),
-            'lean': partial(_run, lean, x, edge_index, incidence),
             **{
-                f'{name}, {path}': partial(
-                    _run_on, path, copy.deepcopy(layer), x, edge_index, incidence
-                )
+                name + suffix: function
                 for name, layer in (('NC-GNN', conv), ('lean', lean))
-                for path in others(x.device)
+                for suffix, function in _on_all_paths(layer, x, edge_index, incidence)
             },
             'GIN, our sum': partial(_run, fast_gin, x, incidence),
         }
@@ -98,6 +94,15 @@ def _run(conv: torch.nn.Module, x: Tensor, *args: Any) -> None:
     x.grad = None
     conv.zero_grad()
     conv(x, *args).sum().backward()
+
+
+def _on_all_paths(
+    layer: torch.nn.Module, x: Tensor, *args: Any
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """A layer as it runs of itself, and on every other path that there is here."""
+    yield '', partial(_run, layer, x, *args)
+    for path in others(x.device):
+        yield f', {path}', partial(_run_on, path, copy.deepcopy(layer), x, *args)
 
 
 def _run_on(path: str, conv: torch.nn.Module, x: Tensor, *args: Any) -> None:

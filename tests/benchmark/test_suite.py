@@ -1,8 +1,10 @@
 import json
 
 import pytest
+from torch_geometric.data import Data
 
 from graphgym_nc.benchmark import suite
+from graphgym_nc.benchmark.workloads import Workload
 
 
 @pytest.fixture
@@ -14,8 +16,8 @@ def test_every_measurement_is_printed_and_kept(options, tmp_path, monkeypatch, c
     rows = [{'workload': 'imdb', 'ms': 1234.5, 'MB': 0.5678, 'none': float('nan'), 'edges': 9999}]
     measures = {'one': lambda given: rows, 'two': lambda given: [{'repeat': given.repeat}]}
     monkeypatch.setattr(suite, 'MEASURES', measures)
-    monkeypatch.setattr(suite, 'copy_bandwidth', lambda: 7e9)
-    monkeypatch.setattr(suite, 'matmul_flops', lambda rows, width: 3e9)
+    monkeypatch.setattr(suite, 'copy_bandwidth', lambda device: 7e9)
+    monkeypatch.setattr(suite, 'matmul_flops', lambda rows, width, device: 3e9)
     monkeypatch.setattr(suite.torch, 'set_num_threads', lambda threads: None)
     suite.run_suite(['one', 'two'], options, tmp_path / 'all.json')
     printed = capsys.readouterr().out
@@ -29,10 +31,12 @@ def test_every_measurement_is_printed_and_kept(options, tmp_path, monkeypatch, c
 
 
 def test_a_measurement_of_every_workload_has_its_plot(options, monkeypatch):
-    monkeypatch.setattr(suite, 'load_workload', lambda name, folder: name)
+    monkeypatch.setattr(
+        suite, 'load_workload', lambda name, folder: Workload(name, 'drawn', Data(), 1)
+    )
     plotted = []
     run = suite.of_each(
-        lambda workload, repeat: {workload: repeat},
+        lambda workload, repeat: {workload.name: repeat},
         lambda rows, path: plotted.append((rows, path.name)),
         'it.png',
     )
