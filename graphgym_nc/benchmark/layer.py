@@ -73,7 +73,7 @@ class Contestants:
         lean.nn.load_state_dict(gin.nn.state_dict())
         fast_gin = FastGINConv(paper_mlp(workload.channels), train_eps=True).to(x.device)
         fast_gin.load_state_dict(gin.state_dict())
-        functions = {
+        functions: dict[str, Callable[[], None]] = {
             'GINConv': partial(_run, gin, x, edge_index),
             **{
                 name + suffix: function
