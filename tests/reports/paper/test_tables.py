@@ -1,5 +1,6 @@
 import pytest
 
+from graphgym_nc.reports.paper.paired import paired_table
 from graphgym_nc.reports.paper.published import EXPERIMENTS
 from graphgym_nc.reports.paper.runs import group
 from graphgym_nc.reports.paper.tables import (
@@ -136,6 +137,27 @@ def test_the_nearest_twin_is_taken():
         found = twin(run, runs)
         assert found is not None
         assert found.config == 'gin_proteins_jk'
+
+
+@pytest.mark.parametrize(
+    ('ours', 'other'),
+    [
+        ('nc_proteins_jk', 'gin_proteins'),  # two networks
+        ('nc_cluster_4l_100k_outer', 'gin_cluster_4l_100k'),
+        ('nc_cluster_4l_100k_lean_wide', 'gin_cluster_4l_100k'),
+    ],
+)
+def test_another_network_is_no_twin(ours, other):
+    row = CLUSTER if 'cluster' in ours else PROTEINS
+    nc, gin = (replace(row, config=config) for config in (ours, other))
+    runs = group([*seeds(nc, 10), *seeds(gin, 10)])
+    assert cost_table(runs).empty
+    assert paired_table(runs).empty
+
+
+def test_a_configuration_that_is_gone_has_no_twin():
+    row = replace(CLUSTER, config='nc_cluster_4l_100k_gone')
+    assert cost_table(group([row, replace(row, config='gin_cluster_4l_100k_gone')])).empty
 
 
 def test_graphs_may_be_told_or_not():
