@@ -137,9 +137,9 @@ def twin(run: PaperRun, runs: Iterable[PaperRun], measured: bool = False) -> Pap
 
 def fullest(runs: Iterable[PaperRun]) -> list[PaperRun]:
     """Of runs that differ in their size alone, the largest that has figures."""
-    best: dict[tuple[str, str, str, str], PaperRun] = {}
+    best: dict[tuple[str, ...], PaperRun] = {}
     for run in runs:
-        key = run.config, run.variant, run.training, run.table
+        key = run.config, run.variant, run.training, run.table, run.experiment.name
         if run.values and (key not in best or _size(run) > _size(best[key])):
             best[key] = run
     return list(best.values())

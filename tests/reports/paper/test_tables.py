@@ -69,22 +69,35 @@ def test_the_fullest_run_is_shown():
     assert {run.rows[0].changes for run in shown} == {'', lean.changes, other.changes}
 
 
+TARGETS = ('tailed_triangle', 'star', 'cycle4', 'chordal_cycle', 'clique4')
+
+
 def test_targets():
-    rows = [COUNTING, replace(COUNTING, changes='nc.counting_target star', test=0.5)]
-    rows += [replace(row, config='gin_counting_regular', test=0.25, epochs=3) for row in rows[:1]]
-    frame = target_table(group([row for row in rows for row in seeds(row, 2)]))
-    assert frame.to_dict('records') == [
-        {
-            'subgraph': 'triangle',
-            'gin_counting_regular': '0.2500 ± 0.0000 (reduced run)',
-            'nc_counting_regular': '0.0061 ± 0.0000',
-        },
-        {
-            'subgraph': 'star',
-            'gin_counting_regular': '-',
-            'nc_counting_regular': '0.5000 ± 0.0000',
-        },
+    others = [
+        replace(COUNTING, changes=f'nc.counting_target {target}', test=0.25 * i)
+        for i, target in enumerate(TARGETS, start=1)
     ]
+    rows = [COUNTING, replace(COUNTING, config='gin_counting_regular', test=0.25, epochs=3)]
+    frame = target_table(group([row for row in [*rows, *others] for row in seeds(row, 2)]))
+    assert frame.columns.tolist() == ['subgraph', 'gin_counting_regular', 'nc_counting_regular']
+    assert frame.to_numpy().tolist() == [
+        ['triangle', '0.2500 ± 0.0000 (reduced run)', '0.0061 ± 0.0000'],
+        ['tailed triangle', '-', '0.2500 ± 0.0000'],
+        ['star', '-', '0.5000 ± 0.0000'],
+        ['cycle4', '-', '0.7500 ± 0.0000'],
+        ['chordal cycle', '-', '1.0000 ± 0.0000'],
+        ['clique4', '-', '1.2500 ± 0.0000'],
+    ]
+
+
+def test_each_target_is_paired():
+    rows = [
+        replace(COUNTING, config=config, changes=f'nc.counting_target {target}')
+        for target in TARGETS
+        for config in ('gin_counting_regular', 'nc_counting_regular')
+    ]
+    frame = paired_table(group([row for row in rows for row in seeds(row, 2)]))
+    assert frame['data'].tolist() == [target.replace('_', ' ') for target in TARGETS]
 
 
 def test_variants_are_chosen_on_inner_validation():
