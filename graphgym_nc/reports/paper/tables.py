@@ -14,7 +14,7 @@ from graphgym_nc.reports.paper.published import (
     RELATIVE_TIME,
     Experiment,
 )
-from graphgym_nc.reports.paper.runs import INNER, PaperRun, percent
+from graphgym_nc.reports.paper.runs import FOLDS, INNER, PaperRun, percent
 from graphgym_nc.reports.paper.verdict import verdict
 from graphgym_nc.results.differences import flat
 from graphgym_nc.utils.packaged import packaged, packaged_names
@@ -126,7 +126,8 @@ def twin(run: PaperRun, runs: Iterable[PaperRun], measured: bool = False) -> Pap
     alike = (
         other
         for other in runs
-        if other.model == 'GIN' != run.model
+        if other.config.startswith('gin_')
+        and run.model == 'NC-GNN'
         and other.experiment == run.experiment
         and _without_layer(other) == keys
         and (other.graphs, other.summary) == (run.graphs, run.summary)
@@ -172,7 +173,7 @@ def _row(run: PaperRun) -> dict[str, str]:
 def _not_run(paper: Experiment, model: str) -> dict[str, str]:
     published = paper.results.get(model)
     digits = 3 if paper.table == 'sbm' else _DIGITS[paper.table]
-    unit = 'folds' if paper.table in ('tu', 'sparse') else 'seeds'
+    unit = 'folds' if paper.table in FOLDS else 'seeds'
     row = {'data': paper.name, 'model': model}
     row |= dict.fromkeys(('configuration', 'ours'), _NOTHING)
     row['published'] = _figure(1, published.mean, published.std, digits) if published else '-'
