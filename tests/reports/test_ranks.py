@@ -87,6 +87,15 @@ def test_ranks_without_a_winner_are_chance():
     assert settings(*[(1, 1)] * 5).p_value == 1
 
 
+def test_a_distance_follows_a_difference_between_several_choices():
+    assert settings(*[(1, 2)] * 8).critical_difference is None  # the sign test has said it all
+    turns = (1, 2, 3), (2, 3, 1), (3, 1, 2)
+    assert settings(*turns, *turns).critical_difference is None
+    tied = settings(*[(1, 2, 3)] * 5, (1, 2, 2))
+    assert tied.p_value < 0.05
+    assert tied.critical_difference is None  # their mean rank would be 2.5
+
+
 def test_two_choices_have_the_sign_test():
     assert settings(*[(1, 2)] * 6).p_value == pytest.approx(2 / 2**6)
     assert settings(*[(1, 2)] * 6, (1, 1)).p_value == pytest.approx(2 / 2**6)  # a tie says nothing
