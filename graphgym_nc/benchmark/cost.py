@@ -46,10 +46,10 @@ def cost(model: Module, datamodule: DataModule) -> dict[str, Any]:
         The :obj:`split`, its number of :obj:`graphs`, the :obj:`seconds` that
         inference takes on all of them (batches made and triangles found
         included), and the mean :obj:`macs_per_graph`: multiply-accumulate
-        operations of all matrix products, with a row for every edge on a triangle
-        (whoever counts operations has torch run them, and kernels alone leave out
-        edges that are equal). Sums over neighbours and triangles are no products;
-        each term of them would be one addition per channel.
+        operations of all matrix products, with a row for every edge on a triangle.
+        The count is of PyTorch's operations: only the kernels leave out edges that
+        are equal. Sums over neighbours and triangles are no products; each term of
+        them would be one addition per channel.
     """
     index = len(datamodule.loaders) - 1
     model = model.to(device()).eval()

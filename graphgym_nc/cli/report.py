@@ -35,22 +35,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         '--ties',
         type=float,
-        default=0.0,
         metavar='EPS',
         help='results of a grid that differ by no more share a rank (GraphGym: 0.02)',
     )
     args = parser.parse_args(argv)
     if not args.paper and not args.folders:
         parser.error('name folders, or --paper')
-    if args.keep and not args.paper and len(args.folders) > 1:
-        parser.error('--keep is for --paper, or for one grid')
     results = [Path('results')]
     try:
+        grid = not args.paper and len(args.folders) == 1 and not seed_folders(args.folders[0])
+        if args.keep and not args.paper and not grid:
+            parser.error('--keep is for --paper, or for one grid')
+        if args.ties is not None and not grid:
+            parser.error('--ties is for one grid')
         if args.paper:
             folders = args.folders or ([] if args.keep else results)
             report_paper(folders, args.keep, args.out or results[0] / 'paper')
-        elif len(args.folders) == 1 and not seed_folders(args.folders[0]):
-            report_grid(args.folders[0], args.out or args.folders[0], args.ties, args.keep)
+        elif grid:
+            report_grid(args.folders[0], args.out or args.folders[0], args.ties or 0.0, args.keep)
         else:
             report_runs(args.folders, args.out or args.folders[0].parent)
     except (OSError, ValueError) as error:

@@ -1,5 +1,6 @@
 """Scores of grids in small files that outlive their folders, and what they say."""
 
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,6 @@ import pandas as pd
 
 from graphgym_nc.reports.ranks import Scored, rank_analysis, rank_table
 from graphgym_nc.reports.runs import Run, score
-from graphgym_nc.results.names import literal, value_name
 from graphgym_nc.results.record import read_record
 from graphgym_nc.results.sweep import grid_runs
 from graphgym_nc.utils.files import write_atomically
@@ -46,7 +46,7 @@ def keep_grid(folder: Path, runs: Sequence[tuple[Run, dict[str, Any]]], path: Pa
     done |= {name: {'score': '-inf'} for name in diverged(folder)}
     rows = []
     for name, entry in grid_runs(folder).items():
-        row = {f'{_CHOICE}{alias}': value_name(value) for alias, value in entry.values.items()}
+        row = {f'{_CHOICE}{alias}': json.dumps(value) for alias, value in entry.values.items()}
         rows.append({**row, **done.get(name, {'score': ''})})
     write_atomically(path, pd.DataFrame(rows, dtype=object).to_csv(index=False))
 
@@ -57,7 +57,11 @@ def read_grid(path: Path) -> tuple[list[Scored], pd.DataFrame]:
     columns = [str(column) for column in frame if str(column).startswith(_CHOICE)]
     scores = [
         Scored(
-            {column.removeprefix(_CHOICE): literal(row[column]) for column in columns},
+            {
+                column.removeprefix(_CHOICE): json.loads(row[column])
+                for column in columns
+                if row[column]  # else its part of the grid has no such dimension
+            },
             float(row['score']),
         )
         for row in frame.to_dict('records')
@@ -76,14 +80,15 @@ def kept_ranks(folder: Path) -> str:
         lost = (frame['score'] == '-inf').sum()
         done = frame[~frame['score'].isin(['', '-inf'])]
         rankings = [ranking for ranking in rank_analysis(scores) if ranking.matched]
-        parts.append(
-            f'### `{path.stem}`\n\n{len(done)} of {len(frame)} configurations have results: '
-            f'{_span(done["runs"])} folds or seeds of {_span(done["epochs"])} epochs on '
-            f'{_span(done["graphs"])} graphs each.'
-            + (f' {lost} diverged, and have the last rank.' if lost else '')
-            + '\n\n'
-            + markdown(rank_table(rankings))
-        )
+        text = f'### `{path.stem}`\n\n{len(done)} of {len(frame)} configurations have results.'
+        if len(done):
+            text += (
+                f' Folds or seeds of each: {_span(done["runs"])}, epochs: '
+                f'{_span(done["epochs"])}, graphs: {_span(done["graphs"])}.'
+            )
+        if lost:
+            text += f' {lost} diverged, and have the last rank.'
+        parts.append(f'{text}\n\n{markdown(rank_table(rankings))}')
     return '\n\n'.join(parts) or 'Nothing has been run yet.'
 
 

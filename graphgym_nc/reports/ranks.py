@@ -26,6 +26,9 @@ _MAX_LABEL = 16
 #: chance, as in a sample that was not drawn for a comparison.
 _FEWEST_SETTINGS = 5
 
+#: Differences that are less likely by chance count.
+_LEVEL = 0.05
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -80,13 +83,17 @@ class Ranking:
     @property
     def critical_difference(self) -> float | None:
         """Two average ranks that are further apart differ by more than chance (p < 0.05), by
-        Nemenyi's test.
+        Nemenyi's test. It follows a Friedman's test that has found a difference. Ties have to
+        have their mean rank there, and have the lowest one here: with them, there is none.
         """
-        if self.p_value is None:
+        choices = len(self.ranks)
+        if self.p_value is None or self.p_value >= _LEVEL or choices == 2:
             return None
-        choices, settings = len(self.ranks), len(next(iter(self.ranks.values())))
-        q = stats.studentized_range.ppf(0.95, choices, np.inf) / np.sqrt(2)
-        return float(q * np.sqrt(choices * (choices + 1) / (6 * settings)))
+        columns = np.array(list(self.ranks.values()))
+        if (columns.sum(axis=0) != choices * (choices + 1) / 2).any():
+            return None
+        q = stats.studentized_range.ppf(1 - _LEVEL, choices, np.inf) / np.sqrt(2)
+        return float(q * np.sqrt(choices * (choices + 1) / (6 * columns.shape[1])))
 
 
 def rank_analysis(runs: Sequence[Scored], tolerance: float = 0.0) -> list[Ranking]:

@@ -1,4 +1,4 @@
-"""Tells whether two configurations come out at the same."""
+"""Tells in which keys two configurations differ."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,9 +28,15 @@ def test_all_of_results_by_default(tmp_path, monkeypatch):
     [
         ([], 'name folders, or --paper'),
         (['a', 'b', '--keep', 'c.csv'], '--keep is for --paper, or for one grid'),
+        (['seeds', '--keep', 'c.csv'], '--keep is for --paper, or for one grid'),
+        (['seeds', '--ties', '0.02'], '--ties is for one grid'),
+        (['a', 'b', '--ties', '0'], '--ties is for one grid'),
+        (['--paper', '--ties', '0.02'], '--ties is for one grid'),
     ],
 )
-def test_arguments_that_do_not_go_together(argv, error, capsys):
+def test_arguments_that_do_not_go_together(argv, error, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'seeds' / '0').mkdir(parents=True)
     with pytest.raises(SystemExit):
         main(argv)
     assert error in capsys.readouterr().err

@@ -5,6 +5,7 @@ import pytest
 from graphgym_nc.reports.grids import diverged, grid_scores, keep_grid, kept_ranks, read_grid
 from graphgym_nc.reports.ranks import rank_analysis
 from graphgym_nc.reports.runs import load_grid
+from graphgym_nc.results.manifest import MANIFEST
 from graphgym_nc.results.sweep import agg_sweep
 from tests.run_files import write_run
 
@@ -13,12 +14,16 @@ from tests.run_files import write_run
 def grid(tmp_path):
     """Five settings with two layers each, of which the last run has failed."""
     folder = tmp_path / 'grid'
+    entries = {}
     for setting in range(5):
         for layer, gain in (('a', 0.1), ('b', 0.0)):
             run = folder / f'nc_toy-layer={layer}-steps={setting},7' / '0'
+            values = {'layer': layer, 'steps': [setting, 7]}
+            entries[run.parent.name] = {'values': values, 'seeds': [0]}
             values = [(epoch, setting / 10 + gain) for epoch in range(3)]
             write_run(run, {'graphs': 20, 'commit': 'abc'}, train=values, val=values)
     (run / 'run.json').write_text(json.dumps({'status': 'FAILED'}))
+    (folder / MANIFEST).write_text(json.dumps(entries))
     agg_sweep(folder)
     return folder
 
@@ -34,9 +39,38 @@ def test_ranks_of_what_is_kept_are_those_of_the_runs(grid, tmp_path):
         r.averages for r in rank_analysis(grid_scores(grid, runs))
     ]
     text = kept_ranks(tmp_path / 'kept')
-    assert '### `design_toy`\n\n9 of 10 configurations have results: 1 folds or seeds' in text
-    assert 'of 3 epochs on 20 graphs each' in text
+    assert (
+        '### `design_toy`\n\n9 of 10 configurations have results. Folds or seeds of each: 1, '
+        in text
+    )
+    assert 'epochs: 3, graphs: 20.' in text
     assert '1.00 ± 0.00 of 2' in text
+
+
+def test_choices_are_kept_as_they_are(tmp_path):
+    """Two blocks, of which one has no `drop`; texts that look like numbers, and lists."""
+    chosen = [{'drop': 0.0, 'steps': [1, 2]}, {'drop': 0.5, 'steps': [1, 2]}]
+    chosen += [{'steps': [3]}, {'steps': '4'}, {'steps': None}]
+    grid, entries = tmp_path / 'grid', {}
+    for i, values in enumerate(chosen):
+        entries[f'nc_toy-i={i}'] = {'values': values, 'seeds': [0]}
+        write_run(grid / f'nc_toy-i={i}' / '0', train=[(0, i / 10)], val=[(0, i / 10)])
+    (grid / MANIFEST).write_text(json.dumps(entries))
+    agg_sweep(grid)
+    runs = load_grid(grid)
+    keep_grid(grid, runs, tmp_path / 'design_toy.csv')
+    kept, _ = read_grid(tmp_path / 'design_toy.csv')
+    assert kept == grid_scores(grid, runs)
+    assert [scored.values for scored in kept] == chosen
+    drop = rank_analysis(kept)[0]
+    assert (drop.ranks, drop.matched) == ({'0.0': [2], '0.5': [1]}, True)
+
+
+def test_all_diverged(tmp_path):
+    (tmp_path / 'design_toy.csv').write_text('choice.layer,score\n"""a""",-inf\n"""b""",-inf\n')
+    text = kept_ranks(tmp_path)
+    assert '0 of 2 configurations have results. 2 diverged' in text
+    assert text.count('1.00 ± 0.00 of 2') == 2
 
 
 def test_what_diverged_comes_last(grid, tmp_path):

@@ -1,6 +1,5 @@
 import math
 
-import matplotlib.image
 import pytest
 
 from graphgym_nc.reports.ranks import Scored, plot_ranks, rank_analysis, rank_table
@@ -87,6 +86,15 @@ def test_ranks_without_a_winner_are_chance():
     assert settings(*[(1, 1)] * 5).p_value == 1
 
 
+def test_a_distance_follows_a_difference_between_several_choices():
+    assert settings(*[(1, 2)] * 8).critical_difference is None  # the sign test has said it all
+    turns = (1, 2, 3), (2, 3, 1), (3, 1, 2)
+    assert settings(*turns, *turns).critical_difference is None
+    tied = settings(*[(1, 2, 3)] * 5, (1, 2, 2))
+    assert tied.p_value < 0.05
+    assert tied.critical_difference is None  # their mean rank would be 2.5
+
+
 def test_two_choices_have_the_sign_test():
     assert settings(*[(1, 2)] * 6).p_value == pytest.approx(2 / 2**6)
     assert settings(*[(1, 2)] * 6, (1, 1)).p_value == pytest.approx(2 / 2**6)  # a tie says nothing
@@ -99,9 +107,18 @@ def test_few_or_unmatched_settings_have_no_test():
 
 
 @pytest.mark.parametrize('number', [1, 2])
-def test_plot(tmp_path, number):
+def test_plot(tmp_path, figures, number):
     path = tmp_path / 'plots' / 'ranks.png'
     plot_ranks(rank_analysis(GRID)[:number], path)
-    image = matplotlib.image.imread(path)
-    assert image.shape[0] > 300
-    assert image.std() > 0.05  # something is drawn
+    assert path.stat().st_size > 0
+    axes = figures[0].axes
+    assert [axis.get_title() for axis in axes] == [
+        'l (matched settings: 3)', 'act (matched settings: 2)',
+    ][:number]  # fmt: skip
+    layers = axes[0]
+    assert [label.get_text() for label in layers.get_yticklabels()] == ['2', '10']
+    # How often each had rank 1, then how often rank 2: all ranks of 2 are 2, all of 10 are 1.
+    bars = [(bar.get_x(), bar.get_width()) for bar in layers.patches]
+    assert bars == [(0, 0), (0, 1), (0, 1), (1, 0)]
+    assert [text.get_text() for text in layers.texts] == ['2.00', '1.00']
+    assert [text.get_fontweight() for text in layers.texts] == ['normal', 'bold']

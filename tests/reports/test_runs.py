@@ -1,4 +1,3 @@
-import matplotlib.image
 import pytest
 
 from graphgym_nc.reports.runs import (
@@ -42,12 +41,17 @@ def test_table(runs):
     assert frame['data'].tolist() == ['made up', 'made up']
 
 
-def test_plot(runs, tmp_path):
-    path = tmp_path / 'plots' / 'curves.png'
-    plot_curves(runs, path)
-    image = matplotlib.image.imread(path)
-    assert image.shape[0] > 400
-    assert image.std() > 0.05  # something is drawn
+def test_plot(runs, tmp_path, figures):
+    plot_curves(runs, tmp_path / 'plots' / 'curves.png')
+    assert (tmp_path / 'plots' / 'curves.png').stat().st_size > 0
+    (axis,) = figures[0].axes  # both are of one task
+    gin, gin_best, nc, nc_best = (line.get_xydata().tolist() for line in axis.lines)
+    assert gin == [pytest.approx(point) for point in ([1, 0.5], [2, 0.7], [3, 0.6])]
+    assert nc == [pytest.approx(point) for point in ([1, 0.55], [2, 0.75], [3, 0.65])]
+    assert (gin_best, nc_best) == ([pytest.approx([2, 0.7])], [pytest.approx([2, 0.75])])
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ['gin_toy', 'nc_toy']
+    band = axis.collections[1].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == pytest.approx((0.5, 0.8))  # from the worst to the best
 
 
 def test_no_results(tmp_path):
@@ -64,7 +68,7 @@ def test_seeds_that_do_not_count(tmp_path):
     assert table([run])['seeds'].tolist() == [1]
 
 
-def test_folds_without_a_test_are_all_at_the_same_epoch(tmp_path):
+def test_folds_without_a_test_are_all_at_the_same_epoch(tmp_path, figures):
     for fold, values in enumerate([(0.5, 0.9, 0.6), (0.9, 0.5, 0.7)]):
         rows = list(enumerate(values))
         write_run(tmp_path / 'nc_toy' / str(fold), train=rows, val=rows)
@@ -72,15 +76,20 @@ def test_folds_without_a_test_are_all_at_the_same_epoch(tmp_path):
     run = Run.load(tmp_path / 'nc_toy')
     assert table([run])['val'].tolist() == ['0.7000 ± 0.2000']  # not 0.9
     plot_curves([run], tmp_path / 'curves.png')
-    assert (tmp_path / 'curves.png').exists()
+    (axis,) = figures[0].axes
+    curve, best = axis.lines
+    assert curve.get_ydata() == pytest.approx([0.7, 0.7, 0.65])
+    assert best.get_xydata().tolist() == [pytest.approx([1, 0.7])]
+    assert axis.get_ylabel() == 'val acc'
 
 
-def test_plot_of_seeds_of_different_length(tmp_path):
+def test_plot_of_seeds_of_different_length(tmp_path, figures):
     write_seed(tmp_path / 'nc_toy' / '0')
     write_run(tmp_path / 'nc_toy' / '1', val=[(0, 0.1)], test=[(0, 0.2)])
     agg_runs(tmp_path / 'nc_toy')
     plot_curves([Run.load(tmp_path / 'nc_toy')], tmp_path / 'curves.png')
-    assert (tmp_path / 'curves.png').exists()
+    (axis,) = figures[0].axes
+    assert axis.lines[0].get_xydata().tolist() == [pytest.approx([1, 0.35])]  # of 0.5 and 0.2
 
 
 @pytest.mark.parametrize('minimise', [False, True])

@@ -37,7 +37,11 @@ def keep_runs(folders: Iterable[Path]) -> tuple[list[Row], list[Curve], list[str
     Returns:
         A row for each fold or seed that is DONE, the learning curves, and why other folders are
         not among them.
+
+    Raises:
+        ValueError: If two folders have the same configuration with the same keys.
     """
+    known: dict[tuple[str, str], Path] = {}
     rows: list[Row] = []
     curves: list[Curve] = []
     others = []
@@ -47,6 +51,12 @@ def keep_runs(folders: Iterable[Path]) -> tuple[list[Row], list[Curve], list[str
         except AggError as error:
             others.append(f'{folder}: {error}')
             continue
+        run = kept[0].config, kept[0].changes
+        if not known.setdefault(run, folder).samefile(folder):
+            raise ValueError(
+                f"'{known[run]}' and '{folder}' have the same configuration and keys, and "
+                'their seeds do not mix: name one of them'
+            )
         rows += kept
         curves += mean
     return rows, curves, others

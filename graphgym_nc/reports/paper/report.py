@@ -1,7 +1,8 @@
 """The page of the paper's tables: a template, filled with what was kept of runs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -77,9 +78,10 @@ def page(runs: Sequence[PaperRun], curves: Sequence[Curve], keep: Path | None) -
 
     def fill(match: re.Match[str]) -> str:
         try:
-            return _field(match[1], match[2], runs, curves, keep)
+            write = _field(match[1], match[2], runs, curves, keep)
         except KeyError:
             raise ValueError(f"{template}: there is no field '{match[0]}'") from None
+        return write()
 
     return re.sub(r'\n{3,}', '\n\n', _FIELD.sub(fill, text))
 
@@ -90,28 +92,36 @@ def _field(
     runs: Sequence[PaperRun],
     curves: Sequence[Curve],
     keep: Path | None,
-) -> str:
+) -> Callable[[], str]:
+    """What writes a field.
+
+    Raises:
+        KeyError: If there is no such field.
+    """
     if kind == 'figure':
         nearest = sorted(fullest(runs), key=lambda run: -len(run.changed))
-        known = {run.config: figure(run) for run in nearest}
-        return known[str(name)]
+        run = {run.config: run for run in nearest}[str(name)]
+        return lambda: figure(run)
     if kind == 'rule':
-        return {'verdict': verdict.RULE, 'paired': paired.RULE}[str(name)]
+        rule = {'verdict': verdict.RULE, 'paired': paired.RULE}[str(name)]
+        return lambda: rule
     if kind == 'ranks' and keep:
-        return kept_ranks(keep.parent)
+        return partial(kept_ranks, keep.parent)
     if kind == 'plot':
         what, _, table = str(name).partition('_')
-        some = {'results': plotted(table, runs), 'curves': with_curves(table, runs, curves)}[what]
         picture = f'![{TITLES[table]}]({IMAGES.as_posix()}/{name}.png)'
-        return picture if some else ''
+        shown = {
+            'results': lambda: plotted(table, runs),
+            'curves': lambda: with_curves(table, runs, curves),
+        }[what]
+        return lambda: picture if shown() else ''
     if kind != 'table':
         raise KeyError(kind)
-    if name in TITLES:
-        return _table(result_table(name, runs))
-    tables = dict(
-        zip(_OTHERS, (target_table, inner_table, paired.paired_table, cost_table), strict=True)
-    )
-    return _table(tables[str(name)](runs))
+    others = (target_table, inner_table, paired.paired_table, cost_table)
+    tables = dict(zip(_OTHERS, others, strict=True))
+    tables |= {table: partial(result_table, table) for table in TITLES}
+    make = tables[str(name)]
+    return lambda: _table(make(runs))
 
 
 def _table(frame: pd.DataFrame) -> str:

@@ -14,6 +14,10 @@ from graphgym_nc.results.aggregate import AggError
 #: rows; its published figures are in :obj:`EXPERIMENTS`.
 MODELS = {'gin': 'GIN', 'nc': 'NC-GNN'}
 
+#: The GIN of PATTERN and CLUSTER that is NC-GNN without MLP2, width included. The paper quotes
+#: a wider one with residual connections, which is in the configurations that end so.
+SAME_WIDTH, _RESIDUAL = 'GIN, same width', '_residual'
+
 #: The metric of each table.
 METRICS = {
     'tu': 'accuracy', 'sparse': 'accuracy', 'ppa': 'accuracy_ogb', 'sbm': 'accuracy_sbm',
@@ -23,8 +27,8 @@ METRICS = {
 #: The table of runs that choose between variants, on validation cut from the training folds.
 INNER = 'inner'
 
-# Tables whose figures are those of the held-out folds.
-_FOLDS = ('tu', 'sparse')
+#: Tables whose figures are those of the held-out folds.
+FOLDS = ('tu', 'sparse')
 
 # What says how large a run is, or on what. Tables have columns for it.
 _SIZES = ('optim.max_epoch', 'nc.sbm_graphs', 'nc.sbm_source', 'nc.counting_graphs')
@@ -76,6 +80,8 @@ class PaperRun:
         prefix = self.config.partition('_')[0]
         if prefix == 'gin' and self.config.endswith('_cycles'):
             return CYCLES
+        if prefix == 'gin' and self.experiment.table == 'sbm' and not self._residual:
+            return SAME_WIDTH
         return MODELS.get(prefix, prefix)
 
     @property
@@ -83,6 +89,7 @@ class PaperRun:
         """In what the network is not the paper's."""
         _, _, rest = self.config.partition('_')
         name = rest.removeprefix(self.experiment.config).removesuffix('_cycles')
+        name = '' if self._residual else name
         return ', '.join(filter(None, [name.strip('_'), *self._changed(network=True)]))
 
     @property
@@ -107,7 +114,7 @@ class PaperRun:
         test of every seed at its own best validation epoch. There are none if only costs
         were kept.
         """
-        folds = self.table in _FOLDS
+        folds = self.table in FOLDS
         figures = [row.shared_val if folds else row.test for row in self.rows]
         return [figure for figure in figures if figure is not None]
 
@@ -160,7 +167,7 @@ class PaperRun:
 
     @property
     def unit(self) -> str:
-        return 'folds' if self.experiment.table in _FOLDS else 'seeds'
+        return 'folds' if self.experiment.table in FOLDS else 'seeds'
 
     @property
     def scale(self) -> str:
@@ -177,6 +184,10 @@ class PaperRun:
             self.rows[0].note,
         ]
         return ', '.join(filter(None, parts))
+
+    @property
+    def _residual(self) -> bool:
+        return self.config == f'gin_{self.experiment.config}{_RESIDUAL}'
 
     @property
     def _other_data(self) -> bool:
@@ -233,7 +244,7 @@ def group(rows: Iterable[Row]) -> list[PaperRun]:
         groups.setdefault((row.config, row.changes, row.kind), []).append(row)
     runs = [PaperRun(sorted(group, key=lambda row: row.run or 0)) for group in groups.values()]
     for run in runs:
-        if run.table in _FOLDS and len({row.shared_epoch for row in run.rows}) > 1:
+        if run.table in FOLDS and len({row.shared_epoch for row in run.rows}) > 1:
             raise ValueError(
                 f"the folds of '{run.config}' ({run.rows[0].changes or 'unchanged'}) are not at "
                 'the same epoch: keep the folder with all of them again'

@@ -1,9 +1,11 @@
 """The paper's tables, with our figures beside the published ones."""
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
+import yaml
 
 from graphgym_nc.reports.paper.published import (
     COSTS,
@@ -12,8 +14,10 @@ from graphgym_nc.reports.paper.published import (
     RELATIVE_TIME,
     Experiment,
 )
-from graphgym_nc.reports.paper.runs import INNER, PaperRun, percent
+from graphgym_nc.reports.paper.runs import FOLDS, INNER, PaperRun, percent
 from graphgym_nc.reports.paper.verdict import verdict
+from graphgym_nc.results.differences import flat
+from graphgym_nc.utils.packaged import packaged, packaged_names
 
 #: The title of each table, by the name of its grid.
 TITLES = {
@@ -118,26 +122,25 @@ def twin(run: PaperRun, runs: Iterable[PaperRun], measured: bool = False) -> Pap
         runs: The runs to look among.
         measured: Whether it has to be of the same kind of machine, too.
     """
-    changes = _without_layer(run)
-    data = run.config.partition('_')[2]
-    alike = [
+    keys = _without_layer(run)
+    alike = (
         other
         for other in runs
-        if other.model == 'GIN' != run.model
+        if other.config.startswith('gin_')
+        and run.model == 'NC-GNN'
         and other.experiment == run.experiment
-        and f'{data}_'.startswith(f'{other.config.partition("_")[2]}_')
-        and _without_layer(other) == changes
+        and _without_layer(other) == keys
         and (other.graphs, other.summary) == (run.graphs, run.summary)
         and (not measured or other.rows[0].machine == run.rows[0].machine)
-    ]
-    return max(alike, key=lambda other: len(other.config), default=None)
+    )
+    return next(alike, None)
 
 
 def fullest(runs: Iterable[PaperRun]) -> list[PaperRun]:
     """Of runs that differ in their size alone, the largest that has figures."""
-    best: dict[tuple[str, str, str, str], PaperRun] = {}
+    best: dict[tuple[str, ...], PaperRun] = {}
     for run in runs:
-        key = run.config, run.variant, run.training, run.table
+        key = run.config, run.variant, run.training, run.table, run.experiment.name
         if run.values and (key not in best or _size(run) > _size(best[key])):
             best[key] = run
     return list(best.values())
@@ -170,7 +173,7 @@ def _row(run: PaperRun) -> dict[str, str]:
 def _not_run(paper: Experiment, model: str) -> dict[str, str]:
     published = paper.results.get(model)
     digits = 3 if paper.table == 'sbm' else _DIGITS[paper.table]
-    unit = 'folds' if paper.table in ('tu', 'sparse') else 'seeds'
+    unit = 'folds' if paper.table in FOLDS else 'seeds'
     row = {'data': paper.name, 'model': model}
     row |= dict.fromkeys(('configuration', 'ours'), _NOTHING)
     row['published'] = _figure(1, published.mean, published.std, digits) if published else '-'
@@ -179,9 +182,19 @@ def _not_run(paper: Experiment, model: str) -> dict[str, str]:
 
 
 def _without_layer(run: PaperRun) -> dict[str, str]:
-    """Changes, but for those of MLP2, the layer's type and the number of graphs."""
+    """All keys, but for those of MLP2, the layer's type and the number of graphs."""
     other = ('nc.mlp2_', 'nc.communicate_', 'gnn.layer_type', 'nc.sbm_graphs')
-    return {key: value for key, value in run.changes.items() if not key.startswith(other)}
+    keys = {**_packaged_keys(run.config), **run.changes}
+    return {key: value for key, value in keys.items() if not key.startswith(other)}
+
+
+@functools.cache
+def _packaged_keys(config: str) -> dict[str, str]:
+    """The keys of a configuration. One that is not in the package is like itself alone."""
+    if config not in packaged_names('configs'):
+        return {'config': config}
+    keys = flat(yaml.safe_load(packaged('configs', config).read_text()))
+    return {key: str(value).replace(' ', '') for key, value in keys.items()}
 
 
 def _size(run: PaperRun) -> tuple[int, int]:

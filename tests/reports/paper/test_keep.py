@@ -73,6 +73,14 @@ def test_what_is_left_out_is_named(tmp_path):
         assert reason in text
 
 
+def test_two_folders_of_one_run_do_not_mix(tmp_path):
+    write_paper_run(tmp_path / 'a_old' / 'nc_cluster', [0.1], runs=4)
+    write_paper_run(tmp_path / 'b_new' / 'nc_cluster', [0.7], runs=2)
+    with pytest.raises(ValueError, match=r"a_old/nc_cluster' and '.*/b_new/nc_cluster' have the"):
+        keep_runs([tmp_path])
+    assert len(keep_runs([tmp_path / 'b_new'])[0]) == 2
+
+
 @pytest.mark.parametrize('gpus', [[], ['A100', 'A100']])
 def test_machines(tmp_path, gpus):
     record = {'machine': {'system': 'Linux-6-aarch64', 'threads': 4, 'cpus': 8, 'gpus': gpus}}

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -47,6 +48,33 @@ def test_equal_and_constant_differences():
     t, wilcoxon, verdict = paired_test([value + 1 for value in OTHER], OTHER)
     assert (t, verdict) == (0.0, 'ahead')
     assert wilcoxon < 0.05
+
+
+def test_zeros_say_nothing():
+    """All of five differences are above zero: 2 of 2 ** 5 assignments are like that."""
+    ours = [*(value + i for i, value in enumerate(OTHER[:6]))]
+    t, wilcoxon, verdict = paired_test(ours, OTHER[:6])
+    assert t < 0.05
+    assert (wilcoxon, verdict) == (0.0625, 'no difference')
+
+
+@pytest.mark.parametrize(
+    'difference',
+    [
+        [1, -2, 3, 4, 5, 6, -7],
+        [1, 1, 1, -1, 2, 2, 3],
+        [0, 0, 1, -1, 2, 2, 3, 3],
+        [0, 1, -1, 1, 2, 2, -2, 3, 3, 4, 5, -5, 6, 7, 8],
+    ],
+)
+def test_wilcoxon_by_all_signs(difference):
+    """The sum of signed ranks, for each way to choose the signs."""
+    kept = np.array([value for value in difference if value])
+    sizes = abs(kept)
+    ranks = [(sizes < size).sum() + ((sizes == size).sum() + 1) / 2 for size in sizes]
+    sums = [abs(np.dot(ranks, signs)) for signs in itertools.product([-1, 1], repeat=len(kept))]
+    expected = np.mean(np.array(sums) >= abs(np.dot(ranks, np.sign(kept))))
+    assert paired_test(difference, [0] * len(difference))[1] == pytest.approx(expected)
 
 
 def test_few_pairs_are_not_tested():

@@ -64,6 +64,14 @@ def test_an_unknown_field_is_named(tmp_path, field):
         report_paper([tmp_path / 'results'], tmp_path / 'results.csv', tmp_path)
 
 
+def test_what_a_table_stumbles_over_is_no_unknown_field(tmp_path):
+    write_paper_run(tmp_path / 'results' / 'nc_mutag', [0.7])
+    (tmp_path / 'RESULTS.in').write_text('{ranks}')
+    (tmp_path / 'design_toy.csv').write_text('no_score\n1\n')
+    with pytest.raises(KeyError, match='score'):
+        report_paper([tmp_path / 'results'], tmp_path / 'results.csv', tmp_path)
+
+
 def test_nothing_to_report(tmp_path):
     write_paper_run(tmp_path / 'nc_mutag', [0.7], record={'status': 'RUNNING'})
     with pytest.raises(FileNotFoundError, match=r'no finished run of the paper in .*\n.*DONE'):

@@ -148,6 +148,13 @@ def test_every_configuration_belongs_to_an_experiment():
         find_experiment('nc_cora', '')
 
 
+def test_gins_of_pattern_and_cluster():
+    names = {'gin_cluster': 'GIN, same width', 'gin_cluster_residual': 'GIN'}
+    for config, model in names.items():
+        run = only(seeds(replace(CLUSTER, config=config, epochs=200), 4))
+        assert (run.model, run.variant, run.scale) == (model, '', 'full')
+
+
 def test_models():
     configs = ('gin_imdb_b', 'gin_imdb_b_cycles', 'nc_imdb_b', 'other_imdb_b')
     models = [PaperRun([replace(PROTEINS, config=config)]).model for config in configs]

@@ -1,5 +1,6 @@
 import pytest
 
+from graphgym_nc.reports.paper.paired import paired_table
 from graphgym_nc.reports.paper.published import EXPERIMENTS
 from graphgym_nc.reports.paper.runs import group
 from graphgym_nc.reports.paper.tables import (
@@ -68,22 +69,35 @@ def test_the_fullest_run_is_shown():
     assert {run.rows[0].changes for run in shown} == {'', lean.changes, other.changes}
 
 
+TARGETS = ('tailed_triangle', 'star', 'cycle4', 'chordal_cycle', 'clique4')
+
+
 def test_targets():
-    rows = [COUNTING, replace(COUNTING, changes='nc.counting_target star', test=0.5)]
-    rows += [replace(row, config='gin_counting_regular', test=0.25, epochs=3) for row in rows[:1]]
-    frame = target_table(group([row for row in rows for row in seeds(row, 2)]))
-    assert frame.to_dict('records') == [
-        {
-            'subgraph': 'triangle',
-            'gin_counting_regular': '0.2500 ± 0.0000 (reduced run)',
-            'nc_counting_regular': '0.0061 ± 0.0000',
-        },
-        {
-            'subgraph': 'star',
-            'gin_counting_regular': '-',
-            'nc_counting_regular': '0.5000 ± 0.0000',
-        },
+    others = [
+        replace(COUNTING, changes=f'nc.counting_target {target}', test=0.25 * i)
+        for i, target in enumerate(TARGETS, start=1)
     ]
+    rows = [COUNTING, replace(COUNTING, config='gin_counting_regular', test=0.25, epochs=3)]
+    frame = target_table(group([row for row in [*rows, *others] for row in seeds(row, 2)]))
+    assert frame.columns.tolist() == ['subgraph', 'gin_counting_regular', 'nc_counting_regular']
+    assert frame.to_numpy().tolist() == [
+        ['triangle', '0.2500 ± 0.0000 (reduced run)', '0.0061 ± 0.0000'],
+        ['tailed triangle', '-', '0.2500 ± 0.0000'],
+        ['star', '-', '0.5000 ± 0.0000'],
+        ['cycle4', '-', '0.7500 ± 0.0000'],
+        ['chordal cycle', '-', '1.0000 ± 0.0000'],
+        ['clique4', '-', '1.2500 ± 0.0000'],
+    ]
+
+
+def test_each_target_is_paired():
+    rows = [
+        replace(COUNTING, config=config, changes=f'nc.counting_target {target}')
+        for target in TARGETS
+        for config in ('gin_counting_regular', 'nc_counting_regular')
+    ]
+    frame = paired_table(group([row for row in rows for row in seeds(row, 2)]))
+    assert frame['data'].tolist() == [target.replace('_', ' ') for target in TARGETS]
 
 
 def test_variants_are_chosen_on_inner_validation():
@@ -136,6 +150,27 @@ def test_the_nearest_twin_is_taken():
         found = twin(run, runs)
         assert found is not None
         assert found.config == 'gin_proteins_jk'
+
+
+@pytest.mark.parametrize(
+    ('ours', 'other'),
+    [
+        ('nc_proteins_jk', 'gin_proteins'),  # two networks
+        ('nc_cluster_4l_100k_outer', 'gin_cluster_4l_100k'),
+        ('nc_cluster_4l_100k_lean_wide', 'gin_cluster_4l_100k'),
+    ],
+)
+def test_another_network_is_no_twin(ours, other):
+    row = CLUSTER if 'cluster' in ours else PROTEINS
+    nc, gin = (replace(row, config=config) for config in (ours, other))
+    runs = group([*seeds(nc, 10), *seeds(gin, 10)])
+    assert cost_table(runs).empty
+    assert paired_table(runs).empty
+
+
+def test_a_configuration_that_is_gone_has_no_twin():
+    row = replace(CLUSTER, config='nc_cluster_4l_100k_gone')
+    assert cost_table(group([row, replace(row, config='gin_cluster_4l_100k_gone')])).empty
 
 
 def test_graphs_may_be_told_or_not():
