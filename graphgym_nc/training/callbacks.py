@@ -53,7 +53,9 @@ class LoggerCallback(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any
     ) -> None:
-        self.train_logger.update(outputs)
+        # Lightning has divided the loss for the gradients that it adds up.
+        loss = outputs['loss'] * trainer.accumulate_grad_batches
+        self.train_logger.update({**outputs, 'loss': loss})
 
     def on_validation_batch_start(
         self,

@@ -332,6 +332,17 @@ def test_options_of_training_act(undisturbed, opts):
     assert changed == (opts[0] != 'train.deterministic')
 
 
+def test_the_loss_is_not_divided_by_the_number_of_batches_that_make_a_step():
+    still = ('optim.base_lr', '0.0', 'gnn.dropout', '0.0', 'optim.max_epoch', '1')
+    losses = []
+    for number in ('1', '3'):
+        main(command('out_dir', f'by{number}', 'optim.batch_accumulation', number, *still))
+        (row,) = figures(f'by{number}')['train']
+        losses.append(row['loss'])
+        assert row['loss'] == pytest.approx(row['mae'], abs=1e-3)  # the loss is the mean error
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
 def test_tensorboard_or_none(undisturbed, monkeypatch):
     pytest.importorskip('tensorboard')
     main(command('out_dir', 'tb', 'tensorboard_each_run', 'True'))
