@@ -85,6 +85,7 @@ class LoggerCallback(pl.Callback):
         # Validation comes before the end of the training epoch.
         self.train_logger.check_finite(trainer.current_epoch)
         for logger in self.eval_loggers:
+            logger.check_finite(trainer.current_epoch)
             logger.write(trainer.current_epoch)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -232,6 +232,14 @@ def test_nan_is_a_failure_that_names_the_epoch():
     assert 'Traceback' not in log
 
 
+def test_nan_after_the_only_batch_of_an_epoch_is_a_failure_of_validation():
+    once = ('train.batch_size', '64', 'optim.scheduler', 'none')
+    message = 'the val loss is not finite in epoch 0'
+    with pytest.raises(SystemExit, match=message):
+        main(command('out_dir', 'parts', 'optim.base_lr', '1e30', *once))
+    assert record('parts')['reason'] == f'RunError: {message}'
+
+
 def test_record_says_what_a_run_was(undisturbed):
     facts = record('whole')
     assert facts['status'] == 'DONE'
