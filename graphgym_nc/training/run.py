@@ -21,7 +21,7 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.datasets.fingerprint import data_fingerprint
 from graphgym_nc.datasets.splits import Folds
-from graphgym_nc.graphgym.config import merge, parse_opts
+from graphgym_nc.graphgym.config import merge, parse_opts, set_value
 from graphgym_nc.graphgym.validation import ConfigError, best_metric, check_cfg
 from graphgym_nc.results.aggregate import AggError, aggregate, write_aggregate
 from graphgym_nc.results.lock import alone_in
@@ -117,7 +117,7 @@ def load_config(args: argparse.Namespace) -> None:
         raise ConfigError(f"'{args.cfg_file}': {error}") from error
     try:
         for key, value in parse_opts(args.opts, cfg).items():
-            merge(cfg, {key: value})
+            set_value(cfg, key, value)
     except ValueError as error:
         raise ConfigError(f'on the command line: {error}') from error
     try:

@@ -159,6 +159,7 @@ def test_mark_done(run, tmp_path):
         ('gnn: {layer_type: ncgnncon}', "Did you mean 'ncgnnconv'"),
         ('gnn: {layer_typ: ncgnnconv}', 'gnn.layer_typ'),
         ('nc: {eps: much}', 'eps'),
+        ('gnn.act: elu', "'gnn.act' has a dot"),
         ('optim: {base_lr: fast}', 'base_lr'),
         ('dataset: {task: nodes}', "'dataset.task' is 'nodes'"),
         ('gnn: [', 'while parsing'),
