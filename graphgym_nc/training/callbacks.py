@@ -40,6 +40,12 @@ class LoggerCallback(pl.Callback):
         rows = self.eval_loggers[0].rows
         return best_epoch(rows, self._metric, self._minimise) if rows else None
 
+    def is_over(self, epoch: int) -> bool:
+        """Whether there was no better validation for too long, up to an epoch."""
+        # Lightning's EarlyStopping would count evaluations, not epochs.
+        patience, best = cfg.train.early_stopping, self.best_epoch
+        return patience > 0 and best is not None and epoch - best >= patience
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()
 
@@ -95,10 +101,8 @@ class LoggerCallback(pl.Callback):
         per_epoch = elapsed / (epoch + 1 - self._first_epoch)
         eta = round(per_epoch * (cfg.optim.max_epoch - epoch - 1), 1)
         self.train_logger.write(epoch, lr=self._lr, eta=eta, memory_mb=_peak_memory())
-        # Lightning's EarlyStopping would count evaluations, not epochs.
-        patience, best = cfg.train.early_stopping, self.best_epoch
-        if patience > 0 and best is not None and epoch - best >= patience:
-            logging.info('No better validation since epoch %d: stopping', best)
+        if self.is_over(epoch):
+            logging.info('No better validation since epoch %d: stopping', self.best_epoch)
             trainer.should_stop = True
 
 

@@ -260,6 +260,20 @@ def test_early_stopping():
     assert len(figures('parts')['train']) == 3  # best in epoch 0, none better in 1 and 2
 
 
+def test_killed_after_early_stopping():
+    opts = (
+        'out_dir', 'parts', 'optim.base_lr', '0.0', 'train.early_stopping', '2',
+        'gnn.dropout', '0.0', 'optim.max_epoch', '50',
+    )  # fmt: skip
+    main(command(*opts))
+    before = figures('parts')
+    path = Path('parts/nc_counting/0/run.json')
+    path.write_text(json.dumps({**record('parts'), 'status': 'RUNNING'}))
+    main(command(*opts, 'train.auto_resume', 'True'))
+    assert record('parts')['status'] == 'DONE'
+    assert figures('parts') == before
+
+
 def test_checkpoints_that_are_kept():
     main(command('out_dir', 'a', 'train.ckpt_period', '4'))
     names = {path.name for path in Path('a/nc_counting/0/ckpt').iterdir()}
