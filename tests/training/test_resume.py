@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import platform
 import signal
 import subprocess
@@ -334,6 +335,15 @@ def test_eval_of_what_is_no_checkpoint(undisturbed):
         main(['--eval', 'no.ckpt', *command()])
     with pytest.raises(SystemExit, match='is not a checkpoint of this configuration'):
         main(['--eval', 'whole/nc_counting/0/ckpt/best.ckpt', *command('gnn.dim_inner', '8')])
+
+
+@pytest.mark.parametrize(
+    'content', [b'', b'epoch 1', b'e', b'\x89PNG\r\n', b'PK\x03\x04', pickle.dumps(Path())]
+)
+def test_eval_of_a_foreign_file(content):
+    Path('x.ckpt').write_bytes(content)
+    with pytest.raises(SystemExit, match="'x.ckpt' is not a checkpoint that 'graphgym-nc train'"):
+        main(['--eval', 'x.ckpt', *command()])
 
 
 @pytest.mark.parametrize(
