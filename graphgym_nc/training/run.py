@@ -30,10 +30,9 @@ from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import check
 from graphgym_nc.training.evaluate import evaluate
 from graphgym_nc.training.folders import chosen, make_room, refuse_other_data, resolved
-from graphgym_nc.training.processes import process_number, together
+from graphgym_nc.training.processes import available_threads, process_number, together
 from graphgym_nc.training.statistics import RunError, logging_to
 from graphgym_nc.training.train import create_model
-from graphgym_nc.utils.cores import available_cpus
 from graphgym_nc.utils.distributed import first_only, is_first
 from graphgym_nc.utils.files import is_full, save_atomically
 from graphgym_nc.utils.memory import keep_freed_memory
@@ -134,7 +133,7 @@ def prepare_machine(processes: int = 1) -> None:
         processes: How many processes share the cores that this one may use.
     """
     keep_freed_memory()
-    torch.set_num_threads(max(1, min(cfg.num_threads, available_cpus() // processes)))
+    torch.set_num_threads(min(cfg.num_threads, available_threads(processes)))
 
 
 def run(args: argparse.Namespace) -> None:
