@@ -13,6 +13,7 @@ from torch_geometric.graphgym.logger import infer_task
 
 from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.results.aggregate import best_epoch
+from graphgym_nc.training.loader import runs_on_gpu
 from graphgym_nc.training.statistics import SplitLogger
 from graphgym_nc.utils.split_names import SPLITS
 
@@ -48,6 +49,8 @@ class LoggerCallback(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()
+        if runs_on_gpu():
+            torch.cuda.reset_peak_memory_stats()  # of an earlier seed
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.train_logger.start()
@@ -108,7 +111,7 @@ class LoggerCallback(pl.Callback):
 
 def _peak_memory() -> int:
     """The peak memory of the device in MB: of the GPU, or else the process."""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if runs_on_gpu():
         return torch.cuda.max_memory_allocated() >> 20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak >> (20 if sys.platform == 'darwin' else 10)  # bytes there, else kilobytes
