@@ -65,9 +65,15 @@ def parse_opts(opts: Sequence[str], cfg: CfgNode) -> dict[str, Any]:
     if len(opts) % 2:
         raise ConfigError(f"'{opts[-1]}' has no value: options are KEY VALUE pairs")
     return {
-        key: typed(cfg, key, literal(text))
+        key: typed(cfg, key, _literal(cfg, key, text))
         for key, text in zip(opts[::2], opts[1::2], strict=True)
     }
+
+
+def _literal(cfg: CfgNode, key: str, text: str) -> Any:
+    """What a text stands for: a number is none where the key is for text, such as a name."""
+    value = literal(text)
+    return text if type(value) in (int, float) and isinstance(_node(cfg, key), str) else value
 
 
 def typed(cfg: CfgNode, key: str, value: Any) -> Any:

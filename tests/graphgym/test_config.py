@@ -31,6 +31,14 @@ def test_parse_opts(cfg):
         parse_opts(['gnn.act'], cfg)
 
 
+@pytest.mark.parametrize('text', ['2024', '1e3', '0x10', '007', "'2024'"])
+def test_a_key_for_text_takes_the_text(cfg, text):
+    assert parse_opts(['out_dir', text, 'seed', '3'], cfg) == {
+        'out_dir': text.strip("'"),
+        'seed': 3,
+    }
+
+
 @pytest.mark.parametrize(
     ('key', 'value', 'message'),
     [
