@@ -42,7 +42,9 @@ def merge(cfg: CfgNode, tree: dict[str, Any], prefix: str = '') -> None:
     for name, value in tree.items():
         key = f'{prefix}{name}'
         if '.' in str(name):  # beside the same key in a group, the later of both would count
-            raise ConfigError(f"'{name}' has a dot: write a group of keys, as in 'gnn: {{act: relu}}'")
+            raise ConfigError(
+                f"'{name}' has a dot: write a group of keys, as in 'gnn: {{act: relu}}'"
+            )
         # An empty mapping is a group without keys, but no value of a key.
         if isinstance(value, dict) and (value or isinstance(_node(cfg, key), CfgNode)):
             merge(cfg, value, f'{key}.')

@@ -53,7 +53,9 @@ def _load(model: Module, path: Path) -> None:
     except OSError:
         raise
     except Exception as error:  # on other bytes, unpickling ends in any of them
-        raise ConfigError(f"'{path}' is not a checkpoint that 'graphgym-nc train' wrote") from error
+        raise ConfigError(
+            f"'{path}' is not a checkpoint that 'graphgym-nc train' wrote"
+        ) from error
     try:
         model.load_state_dict(state)
     except (RuntimeError, TypeError) as error:

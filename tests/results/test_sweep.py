@@ -97,7 +97,7 @@ def test_a_metric_that_is_not_there_leaves_the_tables(tmp_path):
     write_grid(tmp_path, _1=(0.1, 0.2))
     agg_sweep(tmp_path)
     before = {path: path.read_bytes() for path in (tmp_path / 'agg').iterdir()}
-    with pytest.raises(AggError, match="none of the results in .*'nope'"):
+    with pytest.raises(AggError, match=r"none of the results in .*'nope'"):
         agg_sweep(tmp_path, 'nope', minimise=False)
     assert {path: path.read_bytes() for path in (tmp_path / 'agg').iterdir()} == before
 

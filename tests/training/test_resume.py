@@ -342,7 +342,7 @@ def test_eval_of_what_is_no_checkpoint(undisturbed):
 )
 def test_eval_of_a_foreign_file(content):
     Path('x.ckpt').write_bytes(content)
-    with pytest.raises(SystemExit, match="'x.ckpt' is not a checkpoint that 'graphgym-nc train'"):
+    with pytest.raises(SystemExit, match=r"'x.ckpt' is not a checkpoint that 'graphgym-nc train'"):
         main(['--eval', 'x.ckpt', *command()])
 
 
