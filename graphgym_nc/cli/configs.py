@@ -26,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     add('--compare', type=lambda text: text.split(','), default=[], help='as for a sweep')
     add('--out_dir', type=Path, default=Path('configs'), help='where to write')
     args = parser.parse_args(argv)
+    if args.sample is not None and args.sample < 1:
+        parser.error(f'--sample is {args.sample}, but must be at least 1')
     try:
         grid = Grid.load(args.grid)
         bases = base_configs(grid, args.config)

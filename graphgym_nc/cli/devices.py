@@ -1,6 +1,7 @@
 """``graphgym-nc devices``: a step of training, measured here and estimated on more devices."""
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 
 import torch
@@ -8,6 +9,7 @@ from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.benchmark.devices import measure_processes, measure_step, print_estimate
 from graphgym_nc.cli.parser import make_parser
+from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.utils.packaged import packaged_config
 
 _DESCRIPTION = """\
@@ -30,8 +32,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     args, opts = parser.parse_known_args(argv)
     torch.set_num_threads(1)
     opts = ['accelerator', 'cpu', 'num_threads', '1', *opts]
-    cost = measure_step(args.cfg, opts)
-    measure_processes(args.cfg, opts, args.devices, args.epochs)
+    try:
+        cost = measure_step(args.cfg, opts)
+        measure_processes(args.cfg, opts, args.devices, args.epochs)
+    except (ConfigError, OSError) as error:
+        sys.exit(f'{parser.prog}: {error}')
     gpu = dataclasses.replace(
         cost,
         speed=args.gpu_speed,

@@ -1,5 +1,6 @@
 """What data sets of generated graphs have in common."""
 
+import errno
 import logging
 import tempfile
 from abc import abstractmethod
@@ -26,8 +27,10 @@ def prepared_alone(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / '.lock', is_singleton=True)
         lock.acquire()
-    except PermissionError:  # nothing can be prepared here
-        yield
+    except OSError as error:
+        if error.errno != errno.EROFS and not isinstance(error, PermissionError):
+            raise
+        yield  # nothing can be prepared here
         return
     try:
         yield

@@ -24,9 +24,9 @@ def count_subgraphs(edge_index: Array, num_nodes: int, target: str) -> int:
     return round(float(TARGETS[target](adjacency)))
 
 
-def set_targets(graphs: Sequence[Data], target: str) -> None:
+def set_targets(graphs: Sequence[Data], target: str, normalise: bool = True) -> None:
     """Gives every graph its number of subgraphs as :obj:`y`, divided by the standard deviation
-    over all graphs.
+    over all graphs, unless they are too few for one.
 
     Raises:
         ValueError: If all graphs have the same number.
@@ -34,7 +34,7 @@ def set_targets(graphs: Sequence[Data], target: str) -> None:
     counts = torch.tensor(
         [count_subgraphs(g.edge_index.numpy(), g.num_nodes, target) for g in graphs]
     )
-    deviation = counts.float().std()
+    deviation = counts.float().std() if normalise else torch.tensor(1.0)
     if deviation == 0:
         raise ValueError(f"all graphs have the same number of '{target}', {counts[0]}")
     for data, y in zip(graphs, counts / deviation, strict=True):

@@ -60,7 +60,7 @@ class TriangleCounting(GeneratedDataset):
 
     def draw(self) -> Iterator[Data]:
         graphs = list(super().draw())
-        set_targets(graphs, self.target)
+        set_targets(graphs, self.target, normalise=not self.partial)
         yield from graphs
 
     def __repr__(self) -> str:

@@ -41,13 +41,21 @@ def merge(cfg: CfgNode, tree: dict[str, Any], prefix: str = '') -> None:
     """
     for name, value in tree.items():
         key = f'{prefix}{name}'
+        if '.' in str(name):  # beside the same key in a group, the later of both would count
+            raise ConfigError(
+                f"'{name}' has a dot: write a group of keys, as in 'gnn: {{act: relu}}'"
+            )
         # An empty mapping is a group without keys, but no value of a key.
         if isinstance(value, dict) and (value or isinstance(_node(cfg, key), CfgNode)):
             merge(cfg, value, f'{key}.')
         else:
-            checked = typed(cfg, key, value)
-            group, _, last = key.rpartition('.')
-            _node(cfg, group)[last] = checked
+            set_value(cfg, key, typed(cfg, key, value))
+
+
+def set_value(cfg: CfgNode, key: str, value: Any) -> None:
+    """Sets a key by its full name."""
+    group, _, last = key.rpartition('.')
+    _node(cfg, group)[last] = value
 
 
 def parse_opts(opts: Sequence[str], cfg: CfgNode) -> dict[str, Any]:
@@ -59,9 +67,15 @@ def parse_opts(opts: Sequence[str], cfg: CfgNode) -> dict[str, Any]:
     if len(opts) % 2:
         raise ConfigError(f"'{opts[-1]}' has no value: options are KEY VALUE pairs")
     return {
-        key: typed(cfg, key, literal(text))
+        key: typed(cfg, key, _literal(cfg, key, text))
         for key, text in zip(opts[::2], opts[1::2], strict=True)
     }
+
+
+def _literal(cfg: CfgNode, key: str, text: str) -> Any:
+    """What a text stands for: a number is none where the key is for text, such as a name."""
+    value = literal(text)
+    return text if type(value) in (int, float) and isinstance(_node(cfg, key), str) else value
 
 
 def typed(cfg: CfgNode, key: str, value: Any) -> Any:

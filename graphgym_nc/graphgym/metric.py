@@ -15,8 +15,10 @@ def accuracy_sbm(true: list[Tensor], pred: list[Tensor], task_type: str) -> floa
     split; the metric of PATTERN and CLUSTER.
     """
     label, score = torch.cat(true), torch.cat(pred)
+    # GraphGym gives a node of two classes one score.
+    predicted = score.argmax(dim=-1) if score.dim() == 2 else (score > cfg.model.thresh).long()
     # balanced_accuracy_score would warn of classes that are predicted but not there.
-    mean = recall_score(label, score.argmax(dim=-1), labels=label.unique(), average='macro')
+    mean = recall_score(label, predicted, labels=label.unique(), average='macro')
     return round(float(mean), cfg.round)
 
 

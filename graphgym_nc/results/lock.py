@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _HELD = 'GRAPHGYM_NC_HELD'
-_POLL_SECONDS = 1.0
+_POLL_SECONDS = 0.1
+#: Others may have the lock for a moment to see whether it is free.
+_LOOK_SECONDS = 1.0
 
 
 def try_lock(run_dir: Path) -> int | None:
@@ -61,7 +63,7 @@ def alone_in(run_dir: Path, patience: float = 0.0) -> Iterator[None]:
     if os.environ.get(_HELD) == os.path.abspath(run_dir):
         yield
         return
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + max(patience, _LOOK_SECONDS)
     lock = try_lock(run_dir)
     if lock is None and patience:
         print(f"Waiting for another process in '{run_dir}' to end ...", flush=True)

@@ -81,7 +81,8 @@ def agg_sweep(
         All runs that did not go in.
 
     Raises:
-        AggError: If there is nothing to aggregate.
+        AggError: If there is nothing to aggregate, or nothing that can be; tables of before are
+            then left as they are.
     """
     runs = grid_runs(folder)
     if not runs:
@@ -97,7 +98,10 @@ def agg_sweep(
             write_aggregate(folder / name, result)
             done.append((entry.values, result))
         except AggError as error:
-            incomplete.append(Incomplete(name, None, 'NOT AGGREGATED', str(error)))
+            reason = str(error)
+            incomplete.append(Incomplete(name, None, 'NOT AGGREGATED', reason))
+    if not done and any(run.status == 'NOT AGGREGATED' for run in incomplete):
+        raise AggError(f"none of the results in '{folder}' could be aggregated: {reason}")
 
     out = folder / 'agg'
     out.mkdir(exist_ok=True)

@@ -43,7 +43,7 @@ def run_sweep(args: argparse.Namespace, command: Sequence[str]) -> int:
     bases = base_configs(grid, args.config)
     given = dict(zip(args.opts[::2], args.opts[1::2], strict=False))
     out_dir = given.get('out_dir', load_base(bases[0]).get('out_dir', cfg.out_dir))
-    folder = Path(out_dir) / task_name(bases, grid)
+    folder = Path(str(out_dir)) / task_name(bases, grid)
     if args.status:
         return show_status(folder)
     variants = generate(grid, bases, args.opts, args.sample, args.compare)

@@ -13,6 +13,7 @@ from torch_geometric.graphgym.logger import infer_task
 
 from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.results.aggregate import best_epoch
+from graphgym_nc.training.loader import runs_on_gpu
 from graphgym_nc.training.statistics import SplitLogger
 from graphgym_nc.utils.split_names import SPLITS
 
@@ -40,8 +41,16 @@ class LoggerCallback(pl.Callback):
         rows = self.eval_loggers[0].rows
         return best_epoch(rows, self._metric, self._minimise) if rows else None
 
+    def is_over(self, epoch: int) -> bool:
+        """Whether there was no better validation for too long, up to an epoch."""
+        # Lightning's EarlyStopping would count evaluations, not epochs.
+        patience, best = cfg.train.early_stopping, self.best_epoch
+        return patience > 0 and best is not None and epoch - best >= patience
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._start = time.perf_counter()
+        if runs_on_gpu():
+            torch.cuda.reset_peak_memory_stats()  # of an earlier seed
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.train_logger.start()
@@ -53,7 +62,9 @@ class LoggerCallback(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any
     ) -> None:
-        self.train_logger.update(outputs)
+        # Lightning has divided the loss for the gradients that it adds up.
+        loss = outputs['loss'] * trainer.accumulate_grad_batches
+        self.train_logger.update({**outputs, 'loss': loss})
 
     def on_validation_batch_start(
         self,
@@ -83,6 +94,7 @@ class LoggerCallback(pl.Callback):
         # Validation comes before the end of the training epoch.
         self.train_logger.check_finite(trainer.current_epoch)
         for logger in self.eval_loggers:
+            logger.check_finite(trainer.current_epoch)
             logger.write(trainer.current_epoch)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -92,16 +104,14 @@ class LoggerCallback(pl.Callback):
         per_epoch = elapsed / (epoch + 1 - self._first_epoch)
         eta = round(per_epoch * (cfg.optim.max_epoch - epoch - 1), 1)
         self.train_logger.write(epoch, lr=self._lr, eta=eta, memory_mb=_peak_memory())
-        # Lightning's EarlyStopping would count evaluations, not epochs.
-        patience, best = cfg.train.early_stopping, self.best_epoch
-        if patience > 0 and best is not None and epoch - best >= patience:
-            logging.info('No better validation since epoch %d: stopping', best)
+        if self.is_over(epoch):
+            logging.info('No better validation since epoch %d: stopping', self.best_epoch)
             trainer.should_stop = True
 
 
 def _peak_memory() -> int:
     """The peak memory of the device in MB: of the GPU, or else the process."""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if runs_on_gpu():
         return torch.cuda.max_memory_allocated() >> 20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak >> (20 if sys.platform == 'darwin' else 10)  # bytes there, else kilobytes

@@ -13,6 +13,7 @@ from pytorch_lightning.plugins.io import TorchCheckpointIO
 from torch_geometric.graphgym.config import cfg
 
 from graphgym_nc.training.callbacks import LoggerCallback
+from graphgym_nc.training.loader import runs_on_gpu
 from graphgym_nc.utils.distributed import broadcast, is_first
 from graphgym_nc.utils.files import save_atomically
 
@@ -99,7 +100,8 @@ def random_state() -> dict[str, Any]:
         'python': [version, list(internal), gauss],
         'numpy': [torch.from_numpy(np.asarray(keys, dtype=np.int64)), *rest],
         'torch': torch.get_rng_state(),
-        'cuda': [torch.cuda.get_rng_state()] if torch.cuda.is_available() else [],
+        # To ask a GPU that the run does not use would take memory there.
+        'cuda': [torch.cuda.get_rng_state()] if runs_on_gpu() else [],
     }
 
 
@@ -110,5 +112,5 @@ def set_random_state(state: dict[str, Any]) -> None:
     keys, *rest = state['numpy']
     np.random.set_state(('MT19937', keys.numpy().astype(np.uint32), *rest))
     torch.set_rng_state(state['torch'].cpu())
-    if torch.cuda.is_available() and state['cuda']:
+    if runs_on_gpu() and state['cuda']:
         torch.cuda.set_rng_state(state['cuda'][0].cpu())

@@ -5,17 +5,19 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
+from torch_geometric.graphgym.logger import infer_task
 from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.training.data import DataModule
+from graphgym_nc.training.statistics import Metrics
 from graphgym_nc.training.train import Module, device
 from graphgym_nc.triangles.incidence import TriangleIncidence
 
 
 def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
-    """Runs one training batch forward and backward.
+    """Runs one training batch forward and backward, and computes the metrics.
 
     Returns:
         What there is to know about the run, by name.
@@ -58,8 +60,12 @@ def _forward_backward(model: Module, batch: Data) -> tuple[float, dict[str, Any]
     batch.split = 'train'
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         pred, true = model(batch)
-        loss, _ = compute_loss(pred, true)
+        loss, score = compute_loss(pred, true)
     loss.backward()
+    if cfg.custom_metrics:  # GraphGym's own may need more than a batch, such as all classes
+        metrics = Metrics('train', infer_task())
+        metrics.update({'true': true, 'pred_score': score, 'loss': loss})
+        metrics.compute()
     return loss.item(), {'bytes': sum(sizes.values()), 'shape': tuple(pred.shape)}
 
 

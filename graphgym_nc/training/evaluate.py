@@ -49,9 +49,16 @@ def evaluate(path: Path, split: str) -> tuple[Stats, Tensor, Tensor]:
 
 def _load(model: Module, path: Path) -> None:
     try:
-        checkpoint = torch.load(path, map_location='cpu', weights_only=True)
-        model.load_state_dict(checkpoint['state_dict'])
-    except (RuntimeError, KeyError, EOFError) as error:
+        state = torch.load(path, map_location='cpu', weights_only=True)['state_dict']
+    except OSError:
+        raise
+    except Exception as error:  # on other bytes, unpickling ends in any of them
+        raise ConfigError(
+            f"'{path}' is not a checkpoint that 'graphgym-nc train' wrote"
+        ) from error
+    try:
+        model.load_state_dict(state)
+    except (RuntimeError, TypeError) as error:
         reason = ' '.join(str(error).split())[:200]
         raise ConfigError(
             f"'{path}' is not a checkpoint of this configuration: {reason}"

@@ -26,6 +26,7 @@ from graphgym_nc.training.checkpoint import (
     random_state,
     set_random_state,
 )
+from graphgym_nc.utils.cores import available_cpus
 from graphgym_nc.utils.distributed import is_first, rank, world_size
 
 
@@ -161,6 +162,15 @@ def plugins() -> list[Any]:
     return [*own, SyncBatchNormPlugin()] if synchronised else own
 
 
+def available_threads(processes: int) -> int:
+    """The share of one of several processes in the cores that it may use."""
+    cpus = available_cpus()
+    if processes > 1 and _by_srun() and not _by_torchrun():
+        # srun may have bound this process to its share already.
+        return max(1, min(cpus, int(os.environ.get('SLURM_CPUS_ON_NODE', cpus)) // processes))
+    return max(1, cpus // processes)
+
+
 def process_number() -> int:
     """The number of this process, as the one who started it says."""
     by_torchrun = _by_torchrun()
@@ -181,8 +191,7 @@ def _by_srun() -> bool:
 
 
 def _become_torchrun() -> None:
-    threads = torch.get_num_threads() // cfg.devices
-    os.environ.setdefault('OMP_NUM_THREADS', str(max(1, threads)))
+    os.environ.setdefault('OMP_NUM_THREADS', str(torch.get_num_threads()))  # its share already
     torchrun = [sys.executable, '-m', 'torch.distributed.run', '--standalone']
     # A module is to be started as one again (python -m), not as the file that it is in.
     module = sys.modules['__main__'].__spec__

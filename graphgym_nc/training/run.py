@@ -21,7 +21,7 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 
 from graphgym_nc.datasets.fingerprint import data_fingerprint
 from graphgym_nc.datasets.splits import Folds
-from graphgym_nc.graphgym.config import merge, parse_opts
+from graphgym_nc.graphgym.config import merge, parse_opts, set_value
 from graphgym_nc.graphgym.validation import ConfigError, best_metric, check_cfg
 from graphgym_nc.results.aggregate import AggError, aggregate, write_aggregate
 from graphgym_nc.results.lock import alone_in
@@ -30,10 +30,9 @@ from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import check
 from graphgym_nc.training.evaluate import evaluate
 from graphgym_nc.training.folders import chosen, make_room, refuse_other_data, resolved
-from graphgym_nc.training.processes import process_number, together
+from graphgym_nc.training.processes import available_threads, process_number, together
 from graphgym_nc.training.statistics import RunError, logging_to
 from graphgym_nc.training.train import create_model
-from graphgym_nc.utils.cores import available_cpus
 from graphgym_nc.utils.distributed import first_only, is_first
 from graphgym_nc.utils.files import is_full, save_atomically
 from graphgym_nc.utils.memory import keep_freed_memory
@@ -117,7 +116,7 @@ def load_config(args: argparse.Namespace) -> None:
         raise ConfigError(f"'{args.cfg_file}': {error}") from error
     try:
         for key, value in parse_opts(args.opts, cfg).items():
-            merge(cfg, {key: value})
+            set_value(cfg, key, value)
     except ValueError as error:
         raise ConfigError(f'on the command line: {error}') from error
     try:
@@ -134,7 +133,7 @@ def prepare_machine(processes: int = 1) -> None:
         processes: How many processes share the cores that this one may use.
     """
     keep_freed_memory()
-    torch.set_num_threads(max(1, min(cfg.num_threads, available_cpus() // processes)))
+    torch.set_num_threads(min(cfg.num_threads, available_threads(processes)))
 
 
 def run(args: argparse.Namespace) -> None:

@@ -131,13 +131,15 @@ class SplitLogger(Metrics):
         self.rows: list[Stats] = [row for row in known if row['epoch'] < first_epoch]
 
     def check_finite(self, epoch: int) -> None:
-        """Makes sure that there is a loss.
+        """Makes sure that there are a loss and predictions.
 
         Raises:
-            RunError: If the loss is infinite or no number.
+            RunError: If any of them is infinite or no number.
         """
         if not broadcast(math.isfinite(float(torch.stack(self._losses).sum()))):
             raise RunError(f'the {self.name} loss is not finite in epoch {epoch}')
+        if not broadcast(bool(torch.stack([p.isfinite().all() for p in self._pred]).all())):
+            raise RunError(f'a {self.name} prediction is not finite in epoch {epoch}')
 
     def write(self, epoch: int, **extra: Any) -> Stats:
         """Ends an epoch."""

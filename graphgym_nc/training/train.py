@@ -169,6 +169,8 @@ def train(
     run_dir = Path(cfg.run_dir)
     path, first_epoch = last_checkpoint(run_dir) if cfg.train.auto_resume else (None, 0)
     logger = LoggerCallback(first_epoch)
+    if logger.is_over(first_epoch - 1):
+        return  # it was killed after its last epoch
     callbacks: list[pl.Callback] = [logger]
     if is_first():
         callbacks.append(TrackingCallback(logger))

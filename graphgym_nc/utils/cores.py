@@ -8,8 +8,8 @@ import torch
 
 def threads_per_worker(workers: int, cpus: int) -> int:
     """The share of each worker in the cores of the CPU."""
-    # Whoever has set a number of threads wants no more.
-    limit = int(os.environ.get('OMP_NUM_THREADS', cpus))
+    # Whoever has set a number of threads wants no more. There may be one for each nesting level.
+    limit = int(os.environ.get('OMP_NUM_THREADS', '').split(',')[0] or cpus)
     return max(1, min(cpus // workers, limit))
 
 

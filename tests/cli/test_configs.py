@@ -31,3 +31,11 @@ def test_a_grid_that_is_wrong_is_named(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"bad.txt:3: 'gnn.dropout' is 'much'"):
         main(['--grid', 'bad.txt'])
     assert not (tmp_path / 'configs').exists()
+
+
+@pytest.mark.parametrize('number', ['0', '-1'])
+def test_a_sample_of_none(tmp_path, capsys, number):
+    (tmp_path / 'two.txt').write_text(GRID)
+    with pytest.raises(SystemExit):
+        main(['--grid', str(tmp_path / 'two.txt'), '--sample', number])
+    assert f'--sample is {number}, but must be at least 1' in capsys.readouterr().err

@@ -1,4 +1,6 @@
+import errno
 import logging
+import os
 import threading
 import time
 
@@ -33,13 +35,33 @@ def test_failing_lets_the_next_one_in(tmp_path):
         pass
 
 
-def test_data_that_cannot_be_written(tmp_path, monkeypatch):
+@pytest.mark.parametrize('number', [errno.EACCES, errno.EPERM, errno.EROFS])
+@pytest.mark.parametrize('place', ['pathlib.Path.mkdir', 'os.open'])
+def test_data_that_cannot_be_written(tmp_path, monkeypatch, number, place):
     def refuse(*args, **kwargs):
-        raise PermissionError
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr('pathlib.Path.mkdir', refuse)
+    monkeypatch.setattr(place, refuse)
     with prepared_alone(tmp_path / 'read-only'):
         pass
+
+
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr('pathlib.Path.mkdir', refuse)
+    with pytest.raises(OSError, match='No space left'), prepared_alone(tmp_path / 'data'):
+        pass
+
+
+def test_an_error_of_ones_own_on_a_read_only_disk(tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(errno.EROFS, 'read-only')
+
+    monkeypatch.setattr('pathlib.Path.mkdir', refuse)
+    with pytest.raises(ValueError, match='wrong'), prepared_alone(tmp_path / 'data'):
+        raise ValueError('wrong')
 
 
 def test_graphs_are_drawn_once_and_the_log_says_so(tmp_path, caplog):

@@ -14,6 +14,12 @@ def test_merge(cfg):
     assert cfg.nc.sbm_graphs == []
 
 
+@pytest.mark.parametrize('tree', [{'gnn.act': 'elu'}, {'gnn': {'act.x': 'elu'}}])
+def test_keys_of_a_file_are_in_groups(cfg, tree):
+    with pytest.raises(ConfigError, match='has a dot: write a group of keys'):
+        merge(cfg, tree)
+
+
 def test_parse_opts(cfg):
     opts = ['optim.base_lr', '1', 'gnn.layer_type', 'ncgnnconv', 'dataset.split', '[0.5, 0.5]']
     assert parse_opts(opts, cfg) == {
@@ -23,6 +29,14 @@ def test_parse_opts(cfg):
     }
     with pytest.raises(ConfigError, match=r"'gnn.act' has no value"):
         parse_opts(['gnn.act'], cfg)
+
+
+@pytest.mark.parametrize('text', ['2024', '1e3', '0x10', '007', "'2024'"])
+def test_a_key_for_text_takes_the_text(cfg, text):
+    assert parse_opts(['out_dir', text, 'seed', '3'], cfg) == {
+        'out_dir': text.strip("'"),
+        'seed': 3,
+    }
 
 
 @pytest.mark.parametrize(

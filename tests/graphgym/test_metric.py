@@ -24,6 +24,14 @@ def test_accuracy_sbm_equals_sklearn(cfg):
     assert accuracy_sbm([true], [pred], 'classification_multi') == round(expected, 4)
 
 
+def test_accuracy_sbm_of_one_score(cfg):
+    true, pred = torch.tensor([0, 0, 0, 1]), torch.tensor([0.1, 0.4, 0.6, 0.9])
+    expected = balanced_accuracy_score(true, pred > 0.5)
+    assert accuracy_sbm([true], [pred], 'classification_binary') == round(expected, 4)
+    cfg.model.thresh = 0.3
+    assert accuracy_sbm([true], [pred], 'classification_binary') == round((1 / 3 + 1) / 2, 4)
+
+
 def test_accuracy_of_ogb_by_hand(cfg):
     cfg.dataset.name = 'ogbg-ppa'
     pred = torch.eye(37)[[36, 0, 5]]

@@ -51,6 +51,15 @@ def test_a_lock_that_is_held_for_a_process_does_not_keep_it_out(tmp_path, monkey
         os.close(lock)
 
 
+def test_who_only_looks_keeps_nobody_out(tmp_path, capsys, monkeypatch):
+    run_dir = tmp_path / '0'
+    lock = try_lock(run_dir)  # as is_locked has it for a moment
+    monkeypatch.setattr('graphgym_nc.results.lock.time.sleep', lambda _: os.close(lock))
+    with alone_in(run_dir):
+        assert is_locked(run_dir)
+    assert not capsys.readouterr().out
+
+
 def test_waits_for_others_to_leave(tmp_path, capsys, monkeypatch):
     run_dir = tmp_path / 'run' / '0'
     lock = try_lock(run_dir)

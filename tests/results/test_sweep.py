@@ -93,6 +93,15 @@ def test_again_after_the_rest_is_done(tmp_path):
     assert not (tmp_path / 'agg' / 'incomplete.csv').exists()
 
 
+def test_a_metric_that_is_not_there_leaves_the_tables(tmp_path):
+    write_grid(tmp_path, _1=(0.1, 0.2))
+    agg_sweep(tmp_path)
+    before = {path: path.read_bytes() for path in (tmp_path / 'agg').iterdir()}
+    with pytest.raises(AggError, match=r"none of the results in .*'nope'"):
+        agg_sweep(tmp_path, 'nope', minimise=False)
+    assert {path: path.read_bytes() for path in (tmp_path / 'agg').iterdir()} == before
+
+
 def test_choices_of_names():
     assert choices('nc_toy-lr=1e-05-act=relu-steps=50,100') == {
         'lr': 1e-05,

@@ -83,6 +83,13 @@ def test_bad_base(tmp_path, text, message):
         generate(grid, [tmp_path / 'nowhere.yaml'])
 
 
+def test_a_key_of_the_base_does_not_override_the_choice(tmp_path):
+    (tmp_path / 'grid.txt').write_text('gnn.act act ["relu", "selu"]')
+    (tmp_path / 'base.yaml').write_text('gnn.act: elu')
+    with pytest.raises(GridError, match=r"base.yaml': 'gnn.act' has a dot"):
+        generate(Grid.load(tmp_path / 'grid.txt'), [tmp_path / 'base.yaml'])
+
+
 @pytest.mark.parametrize(('name', 'number'), [('smoke', 4), ('nc', 576), ('design_space', None)])
 def test_grids_of_the_project(name, number):
     grid = Grid.load(ROOT / 'grids' / f'{name}.txt')

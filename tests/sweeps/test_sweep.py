@@ -117,6 +117,12 @@ def test_dry_run_writes_nothing(run, tmp_path, capsys):
     assert not (tmp_path / 'results').exists()
 
 
+def test_an_out_dir_that_is_no_text(run, tmp_path, capsys):
+    (tmp_path / 'number.yaml').write_text('out_dir: 5')
+    assert run('--config', str(tmp_path / 'number.yaml')) == 2
+    assert "'out_dir' is 5 (int), but must be of type str" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ('args', 'message'),
     [

@@ -3,9 +3,11 @@ from pathlib import Path
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
+from torch_geometric.graphgym import register
 
 from graphgym_nc import find_triangles
 from graphgym_nc.datasets import GeneratedSBM, TriangleCounting
+from graphgym_nc.datasets.subgraph_counts import TARGETS, count_subgraphs
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.dry_run import _forward_backward, check
@@ -34,6 +36,29 @@ def test_check_reports_the_first_batch(cfg):
     cfg.metric_best = 'accuracy'
     with pytest.raises(ConfigError, match="'metric_best' is 'accuracy'"):
         check(create_model(), datamodule)
+
+
+def test_check_computes_the_metrics(cfg, monkeypatch):
+    def broken(true, pred, task_type):
+        raise TypeError(f'{len(true)} batch of {true[0].numel()} labels')
+
+    monkeypatch.setitem(register.metric_dict, 'broken', broken)
+    cfg.dataset.format, cfg.dataset.name = 'NC', 'TriangleCounting'
+    cfg.dataset.task, cfg.dataset.task_type = 'graph', 'regression'
+    cfg.nc.counting_graphs, cfg.train.batch_size = 40, 12
+    cfg.gnn.layer_type, cfg.gnn.head, cfg.gnn.layers_post_mp = 'ncgnnconv', 'graph', 1
+    cfg.model.loss_fun, cfg.metric_best = 'l1', 'loss'
+    cfg.custom_metrics = ['broken']
+    with pytest.raises(TypeError, match='1 batch of 12 labels'):
+        check(create_model(), DataModule())
+
+
+@pytest.mark.parametrize('target', TARGETS)
+def test_the_first_graphs_may_have_the_same_number_of_subgraphs(cfg, target):
+    dataset = TriangleCounting(cfg.dataset.dir, 5000, target=target, first=1)
+    assert len(dataset) == 3
+    counts = [count_subgraphs(g.edge_index.numpy(), g.num_nodes, target) for g in dataset]
+    assert dataset.y.tolist() == counts
 
 
 def test_memory_of_the_backward_pass(cfg):

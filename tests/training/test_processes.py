@@ -12,11 +12,13 @@ import torch
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.processes import (
+    available_threads,
     check_processes,
     cluster_environment,
     process_number,
     together,
 )
+from graphgym_nc.training.run import prepare_machine
 
 ROOT = Path(__file__).parents[2]
 
@@ -196,3 +198,42 @@ def test_one_task_of_srun_is_an_ordinary_process(cfg, env):
     srun(env, 1, 1)
     with together():
         assert cluster_environment().world_size() == 1
+
+
+@pytest.mark.parametrize(
+    ('cores', 'on_node', 'share'),
+    [(4, 8, 4), (8, 8, 4), (4, 4, 2), (2, 8, 2), (1, 1, 1)],
+    ids=['bound', 'not bound', 'not bound, 4 cores', 'bound to half', 'one core'],
+)
+def test_cores_that_srun_has_shared_out_are_not_divided_again(env, cores, on_node, share):
+    env.setattr('graphgym_nc.training.processes.available_cpus', lambda: cores)
+    srun(env, 2, 1)
+    env.setenv('SLURM_CPUS_ON_NODE', str(on_node))
+    assert available_threads(2) == share
+    assert available_threads(1) == cores  # --check and --eval, in this process alone
+
+
+def test_cores_are_divided_among_processes_of_torchrun(cfg, env):
+    env.setattr('graphgym_nc.training.processes.available_cpus', lambda: 4)
+    assert available_threads(2) == 2
+    env.setenv('TORCHELASTIC_RUN_ID', 'none')
+    assert available_threads(2) == 2
+
+
+def test_torchrun_starts_processes_with_their_share_of_threads(cfg, env):
+    cfg.devices, cfg.num_threads = 2, 16
+    env.setattr(os, 'sched_getaffinity', lambda pid: {0, 1, 2, 3}, raising=False)
+    env.delenv('OMP_NUM_THREADS', raising=False)
+
+    def become(*args):
+        raise RuntimeError(f'{os.environ["OMP_NUM_THREADS"]} threads')
+
+    env.setattr(os, 'execv', become)
+    before = torch.get_num_threads()
+    try:
+        prepare_machine(2)
+        with pytest.raises(RuntimeError, match='2 threads'), together():
+            pass
+    finally:
+        torch.set_num_threads(before)
+        os.environ.pop('OMP_NUM_THREADS', None)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import platform
 import signal
 import subprocess
@@ -232,6 +233,14 @@ def test_nan_is_a_failure_that_names_the_epoch():
     assert 'Traceback' not in log
 
 
+def test_nan_after_the_only_batch_of_an_epoch_is_a_failure_of_validation():
+    once = ('train.batch_size', '64', 'optim.scheduler', 'none')
+    message = 'the val loss is not finite in epoch 0'
+    with pytest.raises(SystemExit, match=message):
+        main(command('out_dir', 'parts', 'optim.base_lr', '1e30', *once))
+    assert record('parts')['reason'] == f'RunError: {message}'
+
+
 def test_record_says_what_a_run_was(undisturbed):
     facts = record('whole')
     assert facts['status'] == 'DONE'
@@ -250,6 +259,20 @@ def test_early_stopping():
         'gnn.dropout', '0.0', 'optim.max_epoch', '50',
     ))  # fmt: skip
     assert len(figures('parts')['train']) == 3  # best in epoch 0, none better in 1 and 2
+
+
+def test_killed_after_early_stopping():
+    opts = (
+        'out_dir', 'parts', 'optim.base_lr', '0.0', 'train.early_stopping', '2',
+        'gnn.dropout', '0.0', 'optim.max_epoch', '50',
+    )  # fmt: skip
+    main(command(*opts))
+    before = figures('parts')
+    path = Path('parts/nc_counting/0/run.json')
+    path.write_text(json.dumps({**record('parts'), 'status': 'RUNNING'}))
+    main(command(*opts, 'train.auto_resume', 'True'))
+    assert record('parts')['status'] == 'DONE'
+    assert figures('parts') == before
 
 
 def test_checkpoints_that_are_kept():
@@ -315,6 +338,15 @@ def test_eval_of_what_is_no_checkpoint(undisturbed):
 
 
 @pytest.mark.parametrize(
+    'content', [b'', b'epoch 1', b'e', b'\x89PNG\r\n', b'PK\x03\x04', pickle.dumps(Path())]
+)
+def test_eval_of_a_foreign_file(content):
+    Path('x.ckpt').write_bytes(content)
+    with pytest.raises(SystemExit, match=r"'x.ckpt' is not a checkpoint that 'graphgym-nc train'"):
+        main(['--eval', 'x.ckpt', *command()])
+
+
+@pytest.mark.parametrize(
     'opts',
     [
         ('optim.clip_grad_norm', '0.001', 'optim.optimizer', 'sgd'),
@@ -330,6 +362,17 @@ def test_options_of_training_act(undisturbed, opts):
     main(command('out_dir', 'other', *opts))
     changed = figures('other')['train'] != undisturbed['train']
     assert changed == (opts[0] != 'train.deterministic')
+
+
+def test_the_loss_is_not_divided_by_the_number_of_batches_that_make_a_step():
+    still = ('optim.base_lr', '0.0', 'gnn.dropout', '0.0', 'optim.max_epoch', '1')
+    losses = []
+    for number in ('1', '3'):
+        main(command('out_dir', f'by{number}', 'optim.batch_accumulation', number, *still))
+        (row,) = figures(f'by{number}')['train']
+        losses.append(row['loss'])
+        assert row['loss'] == pytest.approx(row['mae'], abs=1e-3)  # the loss is the mean error
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
 def test_tensorboard_or_none(undisturbed, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from graphgym_nc.training.statistics import SplitLogger, logging_to
+from graphgym_nc.training.statistics import RunError, SplitLogger, logging_to
 
 
 def outputs(true, pred, loss):
@@ -34,6 +34,18 @@ def test_split_logger_by_hand(cfg):
         assert stats['time_epoch'] < 0.05
     lines = (Path(cfg.run_dir) / 'val' / 'stats.json').read_text().splitlines()
     assert [json.loads(line)['epoch'] for line in lines] == [0, 1]
+
+
+@pytest.mark.parametrize('split', ['train', 'val', 'test'])
+def test_every_split_must_be_finite(cfg, split):
+    nan, inf = float('nan'), float('inf')
+    for pred, loss, what in ((nan, 0.5, f'a {split} prediction'), (1.0, inf, f'the {split} loss')):
+        logger = SplitLogger(split, 'regression')
+        logger.update(outputs([1.0], [1.0], 0.5))
+        logger.check_finite(2)
+        logger.update(outputs([1.0, 2.0], [2.0, pred], loss))
+        with pytest.raises(RunError, match=f'{what} is not finite in epoch 2'):
+            logger.check_finite(2)
 
 
 def test_custom_metrics_take_the_place_of_the_default(cfg):

@@ -13,9 +13,10 @@ def test_threads_are_divided(monkeypatch, workers, cpus, threads):
     assert threads_per_worker(workers, cpus) == threads
 
 
-def test_no_more_threads_than_the_user_wants(monkeypatch):
-    monkeypatch.setenv('OMP_NUM_THREADS', '2')
-    assert threads_per_worker(1, 8) == 2
+@pytest.mark.parametrize(('wanted', 'threads'), [('2', 2), ('2,4', 2), ('', 8)])
+def test_no_more_threads_than_the_user_wants(monkeypatch, wanted, threads):
+    monkeypatch.setenv('OMP_NUM_THREADS', wanted)
+    assert threads_per_worker(1, 8) == threads
     assert threads_per_worker(8, 8) == 1
 
 
