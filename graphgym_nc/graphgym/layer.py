@@ -30,6 +30,20 @@ from graphgym_nc.triangles.simple_graph import check_edge_index, plain
 from graphgym_nc.triangles.twin_pairs import TwinPairs
 
 
+def kernels_of(choice: str) -> AbstractContextManager[None]:
+    """A context that computes as :obj:`nc.kernel` says.
+
+    Raises:
+        ConfigError: If that cannot be.
+    """
+    if choice == 'auto':
+        return nullcontext()
+    try:
+        return kernels.use(choice)
+    except ImportError as error:
+        raise ConfigError(f"'nc.kernel': {error}") from error
+
+
 class _Layer(torch.nn.Module):
     """A layer that computes as :obj:`nc.kernel` says, a batch in and a batch out."""
 
@@ -37,11 +51,11 @@ class _Layer(torch.nn.Module):
         super().__init__()
         check_nc(cfg)
         self.kernel = cfg.nc.kernel
-        with self._kernels():  # or tell now that this cannot be
+        with kernels_of(self.kernel):  # or tell now that this cannot be
             pass
 
     def forward(self, batch: Data) -> Data:
-        with self._kernels():
+        with kernels_of(self.kernel):
             batch.x = self.update(batch)
         return batch
 
@@ -52,14 +66,6 @@ class _Layer(torch.nn.Module):
     def apply(self, fn: Callable[[torch.nn.Module], None]) -> Self:
         # What GraphGym's networks call as their last step knows none of our layers.
         return super().apply(init_weights if fn is init.init_weights else fn)
-
-    def _kernels(self) -> AbstractContextManager[None]:
-        if self.kernel == 'auto':
-            return nullcontext()
-        try:
-            return kernels.use(self.kernel)
-        except ImportError as error:
-            raise ConfigError(f"'nc.kernel': {error}") from error
 
 
 @register_once(register.layer_dict, 'ncgnnconv')
@@ -126,20 +132,26 @@ class GINEBaselineLayer(_Layer):
 
 
 @contextmanager
-def twins_alike(batch: Data) -> Iterator[None]:
+def twins_alike(batch: Data, kernel: str) -> Iterator[None]:
     """Within this context, layers take nodes with the same neighbours and features for
     the same, on the CPU. For networks that treat all nodes alike, and do not draw anything
     at random for each.
+
+    Args:
+        batch: The batch.
+        kernel: The layers' :obj:`nc.kernel`.
     """
-    if batch.x.requires_grad or not kernels.enabled(batch.x, plain(batch.edge_index)):
-        yield
-        return
-    incidence = incidence_of(batch)
-    batch.triangle_incidence = replace(incidence, pairs=TwinPairs.of(incidence, batch.x))
+    incidence = None
+    with kernels_of(kernel):
+        if not batch.x.requires_grad and kernels.enabled(batch.x, plain(batch.edge_index)):
+            incidence = incidence_of(batch)
+            pairs = TwinPairs.of(incidence, batch.x)
+            batch.triangle_incidence = replace(incidence, pairs=pairs)
     try:
         yield
     finally:
-        batch.triangle_incidence = incidence
+        if incidence is not None:
+            batch.triangle_incidence = incidence
 
 
 #: All that is kept from one batch to the next: the triangles of the last batch of a single

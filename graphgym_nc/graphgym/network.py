@@ -62,6 +62,7 @@ class _GraphNetwork(_Network):
 
     def __init__(self, dim_in: int) -> None:
         super().__init__(dim_in)
+        self.kernel = cfg.nc.kernel
         self.pooling = register.pooling_dict[cfg.model.graph_pooling]
         encoder = register.node_encoder_dict.get(cfg.dataset.node_encoder_name)
         # What comes before the layers, if anything but a linear map, may tell nodes apart, and an
@@ -75,7 +76,7 @@ class _GraphNetwork(_Network):
 
     def pooled(self, batch: Data) -> list[Tensor]:
         """The input of the first layer and the output of every layer, pooled."""
-        with twins_alike(batch) if self._keeps_twins_alike() else nullcontext():
+        with twins_alike(batch, self.kernel) if self._keeps_twins_alike() else nullcontext():
             return [self.pooling(x, batch.batch) for x in self.outputs(batch)]
 
     def _keeps_twins_alike(self) -> bool:

@@ -266,6 +266,15 @@ def test_twins_are_computed_once(cfg, monkeypatch, network, encoder):
         torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize('network', ['jk_graph', 'jk_concat_graph', 'gnn'])
+def test_without_kernels_a_network_calls_none(cfg, monkeypatch, network):
+    monkeypatch.delattr('graphgym_nc.triangles.incidence.parts_by_kernels')
+    cfg.nc.kernel = 'torch'
+    model = graph_network(cfg, 'ncgnnconv', network=network)
+    cfg.nc.kernel = 'auto'  # of another model
+    assert model.model(two_graphs())[0].shape == (2, 4)
+
+
 @pytest.mark.parametrize('key', ['encoder', 'pre_mp'])
 def test_nodes_that_an_encoder_may_tell_apart_are_no_twins(cfg, key):
     assert graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
