@@ -1,6 +1,6 @@
 """Data sets that PyG lacks, and splits.
 
-Imports :mod:`~graphgym_nc.triangles` and :mod:`~graphgym_nc.utils`.
+Imports :mod:`~graphgym_nc.utils`.
 """
 
 from graphgym_nc.datasets.counting_files import CountingFile, load_counting
