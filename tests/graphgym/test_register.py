@@ -110,7 +110,7 @@ package.__path__ = [sys.argv[1]]
 sys.modules['graphgym_nc'] = package
 import graphgym_nc.datasets, graphgym_nc.nn, graphgym_nc.reports.runs, graphgym_nc.results.sweep
 import graphgym_nc.transforms, graphgym_nc.triangles.loader, graphgym_nc.wl
-print([name for name in sys.modules if name.startswith('torch_geometric.graphgym')])
+print([name for name in sys.modules if name.startswith(('torch_geometric.graphgym', 'ogb'))])
 """
     assert run(code, graphgym_nc.__path__[0]) == '[]'
 
