@@ -225,8 +225,8 @@ class _Neighbours(NamedTuple):
 
 
 def _note_changes(batch: Data) -> None:
-    """Gives a batch of inference mode edges that note changes, as others do. So whoever has
-    looked at them once can tell that they are the same.
+    """Clones the edges of a batch that were made in inference mode. Such tensors have no
+    version, so a change cannot be noticed. The clone has one.
     """
     if torch.compiler.is_compiling() or batch.edge_index is None:
         return
