@@ -1,6 +1,7 @@
 """PATTERN and CLUSTER as they were published, and what to do without them."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -66,11 +67,7 @@ def load_sbm(
             are neither on disk nor to be had.
         ValueError: If it is, and a size is asked for.
     """
-    if source == 'official' and num_graphs:
-        raise ValueError(
-            f"the official graphs of {name} come in one size: leave 'nc.sbm_graphs' empty, or "
-            f"draw graphs by the published recipe with 'nc.sbm_source: generated'"
-        )
+    check_source(source, num_graphs)
     dataset: OfficialSBM | GeneratedSBM | None = None
     if source == 'official' or (source == 'auto' and not num_graphs):
         dataset = _load_official(root, name, timeout)
@@ -85,6 +82,20 @@ def load_sbm(
         dataset = GeneratedSBM(root, name, num_graphs, seed, first=first)
     _announce(dataset)
     return dataset
+
+
+def check_source(source: str, num_graphs: Sequence[int] | None) -> None:
+    """Checks what :meth:`load_sbm` is asked for.
+
+    Raises:
+        ValueError: If it is official graphs, and a size.
+    """
+    if source == 'official' and num_graphs:
+        raise ValueError(
+            f"'nc.sbm_graphs' is {list(num_graphs)}, but the official graphs come in one size: "
+            f'leave it empty, or draw graphs by the published recipe with '
+            f"'nc.sbm_source: generated'"
+        )
 
 
 def _load_official(root: str | Path, name: str, timeout: float) -> OfficialSBM | None:

@@ -37,8 +37,8 @@ Slices = dict[str, Tensor]
 
 @contextmanager
 def ogb_files_allowed() -> Iterator[None]:
-    """Lets :meth:`torch.load` read what OGB has saved, which calls it without
-    naming PyG's and NumPy's classes (ogb/*/dataset_pyg.py).
+    """Lets :meth:`torch.load` read what OGB has saved. OGB calls it without naming the
+    classes of PyG and NumPy (ogb/*/dataset_pyg.py).
     """
     # Those that are named already must not be forgotten when the context ends.
     known = torch.serialization.get_safe_globals()
@@ -62,8 +62,8 @@ def convert(raw: Path, path: Path, binary: bool) -> None:
     """Converts raw files of graphs without node features to the file that
     OGB's own :meth:`process` would write.
 
-    OGB holds the graphs in memory four times over. Here, what is not parsed at
-    the moment is on disk.
+    OGB holds the graphs in memory four times. Here, only the rows that are being
+    parsed are in memory. The others are on disk.
 
     Args:
         raw: The folder of raw files.
@@ -144,7 +144,7 @@ def _column(path: Path) -> np.ndarray[Any, Any]:
 
 
 def _chunks(path: Path, total: int) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
-    """The rows of a text file by and by, each time with the number of the first."""
+    """The rows of a text file in chunks, each with the number of its first row."""
     begin = 0
     with (
         tqdm(total=total, desc=f'Reading {path.name}', unit='row', disable=None) as bar,

@@ -17,19 +17,19 @@ from graphgym_nc.datasets.download import unpacked
 from graphgym_nc.datasets.generated import prepared_alone
 from graphgym_nc.datasets.ogb_files import convert, memory_mapped, ogb_files_allowed
 
-# How many times the time-out gigabytes may take in all.
+# A download of gigabytes may take so many time-outs in all.
 _PATIENCE = 3600
 
 
 class OGBGraphs(graphproppred.PygGraphPropPredDataset):
-    """OGB's data sets of graphs, such as ogbg-ppa, that ask no questions and
-    need no more memory than the batches that are made of them.
+    """OGB's data sets of graphs, such as ogbg-ppa. They ask no questions, and need no
+    more memory than a batch.
 
     The graphs are those of :class:`ogb.graphproppred.PygGraphPropPredDataset`,
     in the same files, but mapped into memory. Nodes without features stay so.
 
-    A folder of one's own, as :class:`ogb.io.DatasetSaver` writes it, is loaded
-    in place of OGB's if its :obj:`meta_dict.pt` lies in it.
+    Your own graphs, as :class:`ogb.io.DatasetSaver` writes them, are loaded in place
+    of OGB's if their :obj:`meta_dict.pt` is in the folder.
 
     Args:
         root: Where data sets are kept; this one is in a folder such as
@@ -39,7 +39,7 @@ class OGBGraphs(graphproppred.PygGraphPropPredDataset):
         transform: A transform for every access.
 
     Raises:
-        FileNotFoundError: If the graphs are neither there nor to be had.
+        FileNotFoundError: If the graphs are not there, and cannot be fetched.
         ValueError: If OGB knows none by this name.
     """
 
@@ -58,7 +58,7 @@ class OGBGraphs(graphproppred.PygGraphPropPredDataset):
             super().__init__(name, str(root), transform, meta_dict=meta)
             parts = self.get_idx_split()
         self.split_idxs = [torch.as_tensor(parts[key]) for key in ('train', 'valid', 'test')]
-        self.source = 'OGB' if meta is None else f"a set of one's own in '{folder}', not OGB's"
+        self.source = 'OGB' if meta is None else f"your own graphs in '{folder}', not OGB's"
         if meta is not None:
             logging.warning('*** %s: %s (%d graphs)', name, self.source, len(self))
 

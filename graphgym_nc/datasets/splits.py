@@ -64,7 +64,7 @@ def ratio_split(
     return [torch.from_numpy(np.sort(part)) for part in parts]
 
 
-def stratified_fold(labels: Tensor, num_folds: int, fold: int, seed: int = 0) -> list[Tensor]:
+def stratified_fold(labels: Tensor, num_folds: int, fold: int) -> list[Tensor]:
     """One fold of a stratified cross-validation, as in GIN's protocol: all other
     folds are for training, this one for validation, and there is no test.
 
@@ -72,14 +72,13 @@ def stratified_fold(labels: Tensor, num_folds: int, fold: int, seed: int = 0) ->
         labels: The class of every item.
         num_folds: The number of folds.
         fold: Which of them.
-        seed: The seed of the shuffling, the same for all folds.
 
     Raises:
         ValueError: If there is no such fold.
     """
     if not 0 <= fold < num_folds:
         raise ValueError(f'there is no fold {fold} of {num_folds}')
-    folds = StratifiedKFold(num_folds, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(num_folds, shuffle=True, random_state=0)
     train, held_out = list(folds.split(np.zeros(len(labels)), labels.numpy()))[fold]
     return [torch.from_numpy(train), torch.from_numpy(held_out)]
 
@@ -115,17 +114,16 @@ def gin_fold(folder: Path, size: int, fold: int) -> list[Tensor]:
     return [torch.from_numpy(np.sort(part)) for part in parts]
 
 
-def inner_validation(parts: Sequence[Tensor], labels: Tensor, seed: int = 0) -> list[Tensor]:
+def inner_validation(parts: Sequence[Tensor], labels: Tensor) -> list[Tensor]:
     """Cuts a validation set from the training part of a fold: a tenth of it, with as many
     of each class. What is held out is then a test, which no choice has seen.
 
     Args:
         parts: The indices for training, and of what is held out.
         labels: The class of every item.
-        seed: The seed of the choice.
     """
     rest, test = parts
     train, val = train_test_split(
-        rest.numpy(), test_size=0.1, stratify=labels[rest].numpy(), random_state=seed
+        rest.numpy(), test_size=0.1, stratify=labels[rest].numpy(), random_state=0
     )
     return [torch.from_numpy(np.sort(train)), torch.from_numpy(np.sort(val)), test]

@@ -30,6 +30,20 @@ from graphgym_nc.triangles.simple_graph import check_edge_index, plain
 from graphgym_nc.triangles.twin_pairs import TwinPairs
 
 
+def kernels_of(choice: str) -> AbstractContextManager[None]:
+    """A context that computes as :obj:`nc.kernel` says.
+
+    Raises:
+        ConfigError: If that cannot be.
+    """
+    if choice == 'auto':
+        return nullcontext()
+    try:
+        return kernels.use(choice)
+    except ImportError as error:
+        raise ConfigError(f"'nc.kernel': {error}") from error
+
+
 class _Layer(torch.nn.Module):
     """A layer that computes as :obj:`nc.kernel` says, a batch in and a batch out."""
 
@@ -37,11 +51,11 @@ class _Layer(torch.nn.Module):
         super().__init__()
         check_nc(cfg)
         self.kernel = cfg.nc.kernel
-        with self._kernels():  # or tell now that this cannot be
+        with kernels_of(self.kernel):  # or tell now that this cannot be
             pass
 
     def forward(self, batch: Data) -> Data:
-        with self._kernels():
+        with kernels_of(self.kernel):
             batch.x = self.update(batch)
         return batch
 
@@ -53,13 +67,38 @@ class _Layer(torch.nn.Module):
         # What GraphGym's networks call as their last step knows none of our layers.
         return super().apply(init_weights if fn is init.init_weights else fn)
 
-    def _kernels(self) -> AbstractContextManager[None]:
-        if self.kernel == 'auto':
-            return nullcontext()
-        try:
-            return kernels.use(self.kernel)
-        except ImportError as error:
-            raise ConfigError(f"'nc.kernel': {error}") from error
+
+class _EdgeLayer(_Layer):
+    """A layer that also takes edge features."""
+
+    def __init__(
+        self,
+        layer_config: LayerConfig,
+        operator: Callable[..., torch.nn.Module],
+        arguments: Callable[[LayerConfig], dict[str, Any]],
+    ) -> None:
+        super().__init__()
+        encoded = cfg.dataset.edge_encoder
+        self.edge_dim = cfg.gnn.dim_inner if encoded else layer_config.edge_dim
+        # Raw features are projected, and those that (with `stage_type: skipconcat`) are narrower
+        # than the node features.
+        needless = encoded and self.edge_dim == layer_config.dim_in
+        edge_dim = None if needless else self.edge_dim
+        self.model = operator(**arguments(layer_config), edge_dim=edge_dim)
+
+    def edge_attr(self, batch: Data) -> Tensor:
+        """The edge features of a batch, zeros if there are none."""
+        edge_attr = batch.get('edge_attr')
+        if edge_attr is None:
+            return batch.x.new_zeros(batch.edge_index.size(1), self.edge_dim)
+        edge_attr = edge_attr.view(edge_attr.size(0), -1).to(batch.x.dtype)
+        if edge_attr.size(1) != self.edge_dim:
+            raise ConfigError(
+                f"'dataset.edge_dim' is {self.edge_dim}, but the edge features have "
+                f"{edge_attr.size(1)} columns; set 'dataset.edge_dim: {edge_attr.size(1)}', or "
+                f"encode them with 'dataset.edge_encoder: True'"
+            )
+        return edge_attr
 
 
 @register_once(register.layer_dict, 'ncgnnconv')
@@ -76,19 +115,16 @@ class NCGNNConvLayer(_Layer):
 
 
 @register_once(register.layer_dict, 'ncgnneconv')
-class NCGNNEConvLayer(_Layer):
+class NCGNNEConvLayer(_EdgeLayer):
     """A layer of NC-GNN with edge features: see
     :class:`graphgym_nc.nn.NCGNNEConv`.
     """
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
-        super().__init__()
-        self.edge_dim = _edge_dim(layer_config)
-        edge_dim = _projected(self.edge_dim, layer_config)
-        self.model = NCGNNEConv(**_nc_arguments(layer_config), edge_dim=edge_dim)
+        super().__init__(layer_config, NCGNNEConv, _nc_arguments)
 
     def update(self, batch: Data) -> Tensor:
-        edge_attr, incidence = _edge_attr(batch, self.edge_dim), incidence_of(batch, self)
+        edge_attr, incidence = self.edge_attr(batch), incidence_of(batch, self)
         return self.model(batch.x, batch.edge_index, edge_attr, incidence)
 
 
@@ -112,34 +148,37 @@ class GINBaselineLayer(_Layer):
 
 
 @register_once(register.layer_dict, 'nc_gineconv')
-class GINEBaselineLayer(_Layer):
+class GINEBaselineLayer(_EdgeLayer):
     """GINE as the baseline of :obj:`ncgnneconv`."""
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
-        super().__init__()
-        self.edge_dim = _edge_dim(layer_config)
-        edge_dim = _projected(self.edge_dim, layer_config)
-        self.model = GINEConv(**_gin_arguments(layer_config), edge_dim=edge_dim)
+        super().__init__(layer_config, GINEConv, _gin_arguments)
 
     def update(self, batch: Data) -> Tensor:
-        return self.model(batch.x, batch.edge_index, _edge_attr(batch, self.edge_dim))
+        return self.model(batch.x, batch.edge_index, self.edge_attr(batch))
 
 
 @contextmanager
-def twins_alike(batch: Data) -> Iterator[None]:
+def twins_alike(batch: Data, kernel: str) -> Iterator[None]:
     """Within this context, layers take nodes with the same neighbours and features for
     the same, on the CPU. For networks that treat all nodes alike, and do not draw anything
     at random for each.
+
+    Args:
+        batch: The batch.
+        kernel: The layers' :obj:`nc.kernel`.
     """
-    if batch.x.requires_grad or not kernels.enabled(batch.x, plain(batch.edge_index)):
-        yield
-        return
-    incidence = incidence_of(batch)
-    batch.triangle_incidence = replace(incidence, pairs=TwinPairs.of(incidence, batch.x))
+    incidence = None
+    with kernels_of(kernel):
+        if not batch.x.requires_grad and kernels.enabled(batch.x, plain(batch.edge_index)):
+            incidence = incidence_of(batch)
+            pairs = TwinPairs.of(incidence, batch.x)
+            batch.triangle_incidence = replace(incidence, pairs=pairs)
     try:
         yield
     finally:
-        batch.triangle_incidence = incidence
+        if incidence is not None:
+            batch.triangle_incidence = incidence
 
 
 #: All that is kept from one batch to the next: the triangles of the last batch of a single
@@ -213,8 +252,8 @@ class _Neighbours(NamedTuple):
 
 
 def _note_changes(batch: Data) -> None:
-    """Gives a batch of inference mode edges that note changes, as others do. So whoever has
-    looked at them once can tell that they are the same.
+    """Clones the edges of a batch that were made in inference mode. Such tensors have no
+    version, so a change cannot be noticed. The clone has one.
     """
     if torch.compiler.is_compiling() or batch.edge_index is None:
         return
@@ -264,31 +303,3 @@ def _mlp(
             after.insert(cfg.nc.mlp_act_first, torch.nn.BatchNorm1d(fan_out, **bn_args))
         modules += after
     return torch.nn.Sequential(*modules)
-
-
-def _edge_dim(layer_config: LayerConfig) -> int:
-    """The width of the edge features that a layer will see."""
-    return cfg.gnn.dim_inner if cfg.dataset.edge_encoder else layer_config.edge_dim
-
-
-def _projected(edge_dim: int, layer_config: LayerConfig) -> int | None:
-    """The width of edge features that need a projection, *i.e.* are raw or
-    (with :obj:`stage_type: skipconcat`) narrower than the node features.
-    """
-    needless = cfg.dataset.edge_encoder and edge_dim == layer_config.dim_in
-    return None if needless else edge_dim
-
-
-def _edge_attr(batch: Data, edge_dim: int) -> Tensor:
-    """The edge features of a batch, zeros if there are none."""
-    edge_attr = batch.get('edge_attr')
-    if edge_attr is None:
-        return batch.x.new_zeros(batch.edge_index.size(1), edge_dim)
-    edge_attr = edge_attr.view(edge_attr.size(0), -1).to(batch.x.dtype)
-    if edge_attr.size(1) != edge_dim:
-        raise ConfigError(
-            f"'dataset.edge_dim' is {edge_dim}, but the edge features have "
-            f"{edge_attr.size(1)} columns; set 'dataset.edge_dim: {edge_attr.size(1)}', or "
-            f"encode them with 'dataset.edge_encoder: True'"
-        )
-    return edge_attr

@@ -14,6 +14,7 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder, GNNPreMP
 from torch_geometric.graphgym.models.layer import MLP, GeneralLayer, new_layer_config
 
+from graphgym_nc.graphgym.encoder import LinearNodeEncoder
 from graphgym_nc.graphgym.init import init_weights
 from graphgym_nc.graphgym.layer import twins_alike
 from graphgym_nc.graphgym.register import register_once
@@ -61,19 +62,21 @@ class _GraphNetwork(_Network):
 
     def __init__(self, dim_in: int) -> None:
         super().__init__(dim_in)
+        self.kernel = cfg.nc.kernel
         self.pooling = register.pooling_dict[cfg.model.graph_pooling]
+        encoder = register.node_encoder_dict.get(cfg.dataset.node_encoder_name)
         # What comes before the layers, if anything but a linear map, may tell nodes apart, and an
         # activation that is not known may draw something for each.
         self.keeps_twins_alike = (
             cfg.gnn.layer_type == 'ncgnnconv'
             and cfg.gnn.act == 'relu'
             and cfg.gnn.layers_pre_mp == 0
-            and (not cfg.dataset.node_encoder or cfg.dataset.node_encoder_name == 'LinearNode')
+            and (not cfg.dataset.node_encoder or encoder is LinearNodeEncoder)
         )
 
     def pooled(self, batch: Data) -> list[Tensor]:
         """The input of the first layer and the output of every layer, pooled."""
-        with twins_alike(batch) if self._keeps_twins_alike() else nullcontext():
+        with twins_alike(batch, self.kernel) if self._keeps_twins_alike() else nullcontext():
             return [self.pooling(x, batch.batch) for x in self.outputs(batch)]
 
     def _keeps_twins_alike(self) -> bool:

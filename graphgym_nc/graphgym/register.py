@@ -1,9 +1,21 @@
 """Registers a plugin's parts with GraphGym, once."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from torch_geometric.graphgym import register as graphgym
+
 T = TypeVar('T')
+
+# Where other packages, such as GraphGPS, register the same things under the same names.
+_SHARED = (
+    graphgym.node_encoder_dict,
+    graphgym.head_dict,
+    graphgym.loss_dict,
+    graphgym.metric_dict,
+    graphgym.scheduler_dict,
+)
 
 
 def register_once(mapping: dict[str, Any], key: str) -> Callable[[T], T]:
@@ -11,13 +23,18 @@ def register_once(mapping: dict[str, Any], key: str) -> Callable[[T], T]:
     dictionaries.
 
     Unlike :meth:`torch_geometric.graphgym.register.register_base`, it bears
-    being run again, after a reload or an import that broke off halfway. A name
-    that somebody else has taken is still an error.
+    being run again, after a reload or an import that broke off halfway. If another
+    package has taken the name of an encoder, a head, a loss, a metric or a scheduler, that
+    package's is kept, and a log line names it. Any other name that is taken is an error.
     """
 
     def register(module: T) -> T:
         taken = mapping.get(key)
         if taken is not None and _origin(taken) != _origin(module):
+            if any(mapping is shared for shared in _SHARED):
+                text = "*** '%s' is that of %s, not graphgym_nc's"
+                logging.getLogger(__name__).warning(text, key, _origin(taken))
+                return module
             raise KeyError(f"GraphGym already has a '{key}', from {_origin(taken)}")
         mapping[key] = module
         return module
@@ -26,4 +43,5 @@ def register_once(mapping: dict[str, Any], key: str) -> Callable[[T], T]:
 
 
 def _origin(module: Any) -> str:
-    return f'{module.__module__}.{module.__qualname__}'
+    name = getattr(module, '__qualname__', type(module).__qualname__)  # as of a partial
+    return f'{module.__module__}.{name}'

@@ -10,6 +10,7 @@ from typing import Any
 from torch_geometric.graphgym.logger import infer_task
 from yacs.config import CfgNode
 
+from graphgym_nc.datasets.official_sbm import check_source
 from graphgym_nc.graphgym.keys import IGNORED, KEYS, defaults, leaves
 from graphgym_nc.graphgym.scheduler import PLATEAU
 from graphgym_nc.results.aggregate import less_is_better
@@ -72,9 +73,10 @@ def check_nc(cfg: CfgNode) -> None:
     for name, value in cfg.nc.items():
         if (key := KEYS.get(f'nc.{name}')) is not None:
             check_value(key.name, value, type(key.default))
-    if cfg.nc.sbm_source == 'official' and cfg.nc.sbm_graphs:
-        sizes = cfg.nc.sbm_graphs
-        raise ConfigError(f"'nc.sbm_graphs' is {sizes}, but must be [] with 'official' graphs")
+    try:
+        check_source(cfg.nc.sbm_source, cfg.nc.sbm_graphs)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def check_cfg(cfg: CfgNode) -> None:

@@ -19,9 +19,9 @@ from graphgym_nc.sweeps.jobs import Job
 from graphgym_nc.sweeps.manifest import add_to_manifest
 from graphgym_nc.sweeps.outcome import finish, show_states
 from graphgym_nc.sweeps.pool import Stopped, run_jobs
+from graphgym_nc.sweeps.slurm.launch import job_shape, run_on_slurm, show_plan, states
 from graphgym_nc.sweeps.slurm.settings import SlurmSettings
-from graphgym_nc.sweeps.slurm.submit import job_shape, run_on_slurm, show_plan, states
-from graphgym_nc.sweeps.slurm.tasks import import_submitit, slurm_folder
+from graphgym_nc.sweeps.slurm.submit import import_submitit, slurm_folder
 from graphgym_nc.sweeps.variants import Variant
 from graphgym_nc.utils.cores import available_cpus, environments, threads_per_worker, visible_gpus
 

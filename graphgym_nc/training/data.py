@@ -43,7 +43,7 @@ def _load(first: int | None) -> InMemoryDataset:
         with (
             ogb,
             prepared_alone(Path(folder) / name),
-            # In its place among the loaders, as another one may come before it.
+            # GraphGym asks the loaders in order: this keeps its place, as another may come first.
             patch.dict(register.loader_dict, nc=partial(load_dataset, first=first)),
         ):
             return create_dataset()

@@ -9,6 +9,7 @@ from torch_geometric.graphgym.logger import infer_task
 from torch_geometric.graphgym.loss import compute_loss
 from torch_geometric.graphgym.utils.comp_budget import params_count
 
+from graphgym_nc.graphgym.layer import kernels_of
 from graphgym_nc.graphgym.validation import best_metric
 from graphgym_nc.training.data import DataModule
 from graphgym_nc.training.statistics import Metrics
@@ -25,7 +26,8 @@ def check(model: Module, datamodule: DataModule) -> dict[str, Any]:
     metric, minimise = best_metric(cfg)
     model = model.to(device()).train()
     batch = next(iter(datamodule.train_dataloader())).to(model.device)
-    incidence = TriangleIncidence.from_data(batch)
+    with kernels_of(cfg.nc.kernel):
+        incidence = TriangleIncidence.from_data(batch)
     report = {
         'data source': datamodule.source,
         'batches per epoch': ' / '.join(map(str, datamodule.num_batches)),

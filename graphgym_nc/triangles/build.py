@@ -69,7 +69,7 @@ def neighbours_by_kernels(edge_index: Tensor, num_nodes: int) -> CSR:
 def parts_by_torch(
     edge_index: Tensor, num_nodes: int, triangle_index: Tensor | None
 ) -> dict[str, Any]:
-    """Does the same with torch, for triangles that may be given."""
+    """Finds the triangles, unless they are given, and all that depends on them, with torch."""
     graph = simple_graph(edge_index, num_nodes)
     if triangle_index is None:
         triangle_index, opposite = list_triangles(graph)

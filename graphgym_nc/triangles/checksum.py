@@ -1,6 +1,6 @@
-"""Fingerprints of graphs and data sets.
+"""Fingerprints of graphs.
 
-The one of a graph tells whether an attached :obj:`triangle_index` still belongs
+They tell whether an attached :obj:`triangle_index` still belongs
 to it. Samplers, :meth:`~torch_geometric.data.Data.subgraph` and transforms change
 :obj:`edge_index` and leave attributes they do not know as they are. So
 :class:`~graphgym_nc.transforms.AddTriangles` notes, beside the triangles, a

@@ -13,7 +13,7 @@ from graphgym_nc import kernels
 from graphgym_nc.triangles.build import parts_by_kernels, parts_by_torch
 from graphgym_nc.triangles.checksum import fingerprint, still_belongs
 from graphgym_nc.triangles.csr import CSR
-from graphgym_nc.triangles.simple_graph import plain
+from graphgym_nc.triangles.simple_graph import check_edge_index, plain
 from graphgym_nc.triangles.twins import Twins
 
 if TYPE_CHECKING:
@@ -88,13 +88,13 @@ class TriangleIncidence:
     @staticmethod
     @torch.inference_mode(False)  # it may serve in training yet
     def build(
-        edge_index: Tensor, num_nodes: int, triangle_index: Tensor | None = None
+        edge_index: Tensor, num_nodes: int | None = None, triangle_index: Tensor | None = None
     ) -> 'TriangleIncidence':
         """Builds the incidence of a graph or batch of graphs.
 
         Args:
             edge_index: The edges, of shape :obj:`[2, E]`.
-            num_nodes: The number of nodes.
+            num_nodes: The number of nodes, *i.e.* :obj:`max(edge_index) + 1` if not given.
             triangle_index: All triangles of the graph, each once, as
                 :meth:`~graphgym_nc.find_triangles` gives them; found here if
                 not given.
@@ -104,6 +104,8 @@ class TriangleIncidence:
                 are not in :obj:`edge_index`, or one twice.
         """
         edges = plain(edge_index)
+        if num_nodes is None:
+            num_nodes = check_edge_index(edges, None)
         if triangle_index is None and kernels.enabled(edges):
             parts = parts_by_kernels(edges, num_nodes)
         else:

@@ -14,8 +14,8 @@ class TriangleLoader(torch.utils.data.DataLoader[Any]):
     """Loads batches of graphs, each with its :class:`~graphgym_nc.TriangleIncidence` as
     :obj:`batch.triangle_incidence`, which moves to a device with the batch.
 
-    The workers of the loader find the triangles, if it has any. :meth:`move` moves a batch to a
-    device without waiting for it.
+    The workers of the loader find the triangles, if it has any.
+    :meth:`graphgym_nc.triangles.loader.move` moves a batch to a device without waiting for it.
 
     Args:
         dataset: The graphs.

@@ -1,4 +1,5 @@
-"""Small tools that know nothing of graphs: processes, files, cores, memory.
+"""Small tools that know nothing of graphs: for processes, cores, files, memory,
+gradients, packaged configurations, tables and figures.
 
 Imports nothing else of this package.
 """

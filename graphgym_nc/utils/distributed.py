@@ -1,6 +1,6 @@
 """What the processes of one training do together.
 
-In a single process, each of these is a matter of course.
+In a single process, nothing is sent: each function returns what it is given or computes.
 """
 
 from collections.abc import Callable, Iterator
@@ -70,9 +70,9 @@ def sum_over_processes(tensor: Tensor, group: Any = None) -> Tensor:
 def gather_rows(tensor: Tensor) -> Tensor:
     """The rows of all processes, in their order.
 
-    If every process computes the same function of them, the gradient of its own
-    rows is that function's, times the number of processes: by which DDP, taking
-    means, divides again.
+    Every process must compute the same function of all rows. The gradient of a process's
+    own rows is then multiplied by the number of processes. DDP takes the mean over
+    processes, and so divides by this number again.
     """
     return _GatherRows.apply(tensor) if world_size() > 1 else tensor
 
@@ -130,7 +130,7 @@ class _GatherRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        # That of all processes is the same, as they compute the same of it.
+        # All processes compute the same function of the rows, and so have the same gradient.
         return grad.split(ctx.sizes)[rank()] * len(ctx.sizes)
 
 

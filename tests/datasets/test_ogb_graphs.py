@@ -6,8 +6,7 @@ from urllib.error import URLError
 import pytest
 import torch
 
-from graphgym_nc.datasets import download
-from graphgym_nc.datasets.ogb_graphs import OGBGraphs
+from graphgym_nc.datasets import OGBGraphs, download
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
 from tests.datasets.ogb_text import write_text
 

@@ -3,10 +3,12 @@ import pytest
 import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.explain.algorithm.utils import set_masks
+from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import assert_cfg
 from torch_geometric.graphgym.model_builder import create_model
 
 from graphgym_nc import kernels
+from graphgym_nc.graphgym.encoder import LinearNodeEncoder
 from graphgym_nc.triangles.twin_pairs import TwinPairs
 from tests.reference import dense_graph
 
@@ -266,6 +268,15 @@ def test_twins_are_computed_once(cfg, monkeypatch, network, encoder):
         torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize('network', ['jk_graph', 'jk_concat_graph', 'gnn'])
+def test_without_kernels_a_network_calls_none(cfg, monkeypatch, network):
+    monkeypatch.delattr('graphgym_nc.triangles.incidence.parts_by_kernels')
+    cfg.nc.kernel = 'torch'
+    model = graph_network(cfg, 'ncgnnconv', network=network)
+    cfg.nc.kernel = 'auto'  # of another model
+    assert model.model(two_graphs())[0].shape == (2, 4)
+
+
 @pytest.mark.parametrize('key', ['encoder', 'pre_mp'])
 def test_nodes_that_an_encoder_may_tell_apart_are_no_twins(cfg, key):
     assert graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
@@ -273,6 +284,15 @@ def test_nodes_that_an_encoder_may_tell_apart_are_no_twins(cfg, key):
         cfg.dataset.node_encoder, cfg.dataset.node_encoder_name = True, 'PPANode'
     else:
         cfg.gnn.layers_pre_mp = 1
+    assert not graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
+
+
+def test_an_encoder_of_another_package_may_tell_nodes_apart(cfg, monkeypatch):
+    class Theirs(LinearNodeEncoder): ...
+
+    with_linear_encoder(cfg)
+    assert graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
+    monkeypatch.setitem(register.node_encoder_dict, 'LinearNode', Theirs)
     assert not graph_network(cfg, 'ncgnnconv').model.keeps_twins_alike
 
 

@@ -62,6 +62,45 @@ def test_a_name_that_is_taken_stays_so():
     assert mapping['gcnconv'] is register.layer_dict['gcnconv']
 
 
+def test_what_another_package_has_registered_is_kept():
+    code = """
+import logging, sys
+logging.basicConfig(stream=sys.stdout, format='%(message)s')
+from torch_geometric.graphgym import register
+
+def theirs(): ...
+
+names = {
+    'LinearNode': register.node_encoder_dict,
+    'PPANode': register.node_encoder_dict,
+    'inductive_node': register.head_dict,
+    'weighted_cross_entropy': register.loss_dict,
+    'accuracy_ogb': register.metric_dict,
+    'reduce_on_plateau': register.scheduler_dict,
+}
+for name, mapping in names.items():
+    register.register_base(mapping, name, theirs)
+import graphgym_nc
+assert all(mapping[name] is theirs for name, mapping in names.items())
+assert register.node_encoder_dict['OneHotNode'] is not theirs
+"""
+    lines = run(code).splitlines()
+    assert len(lines) == 6
+    assert "*** 'LinearNode' is that of __main__.theirs, not graphgym_nc's" in lines
+
+
+def test_a_layer_of_another_package_is_an_error():
+    code = """
+from torch_geometric.graphgym import register
+register.register_layer('ncgnnconv', object)
+try:
+    import graphgym_nc
+except KeyError as error:
+    print(error)
+"""
+    assert "already has a 'ncgnnconv', from builtins.object" in run(code)
+
+
 def test_core_needs_no_graphgym():
     # The files of the core, by themselves, import nothing of GraphGym.
     code = """
@@ -71,7 +110,7 @@ package.__path__ = [sys.argv[1]]
 sys.modules['graphgym_nc'] = package
 import graphgym_nc.datasets, graphgym_nc.nn, graphgym_nc.reports.runs, graphgym_nc.results.sweep
 import graphgym_nc.transforms, graphgym_nc.triangles.loader, graphgym_nc.wl
-print([name for name in sys.modules if name.startswith('torch_geometric.graphgym')])
+print([name for name in sys.modules if name.startswith(('torch_geometric.graphgym', 'ogb'))])
 """
     assert run(code, graphgym_nc.__path__[0]) == '[]'
 

@@ -49,6 +49,12 @@ def test_bad_values_of_the_plugin(cfg, key, value, message):
         check_cfg(cfg)
 
 
+def test_official_graphs_of_another_size(cfg):
+    cfg.nc.sbm_source, cfg.nc.sbm_graphs = 'official', [8, 4, 4]
+    with pytest.raises(ConfigError, match=r"'nc.sbm_graphs' is \[8, 4, 4\].*come in one size"):
+        check_cfg(cfg)
+
+
 @pytest.mark.parametrize(
     ('group', 'key', 'value', 'message'),
     [

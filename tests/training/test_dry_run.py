@@ -61,6 +61,17 @@ def test_the_first_graphs_may_have_the_same_number_of_subgraphs(cfg, target):
     assert dataset.y.tolist() == counts
 
 
+def test_check_without_kernels_calls_none(cfg, monkeypatch):
+    monkeypatch.delattr('graphgym_nc.triangles.incidence.parts_by_kernels')
+    cfg.dataset.format, cfg.dataset.name = 'NC', 'TriangleCounting'
+    cfg.dataset.task, cfg.dataset.task_type = 'graph', 'regression'
+    cfg.nc.counting_graphs, cfg.nc.kernel = 40, 'torch'
+    cfg.gnn.layer_type, cfg.gnn.head, cfg.gnn.layers_post_mp = 'ncgnnconv', 'graph', 1
+    cfg.model.loss_fun = 'l1'
+    datamodule = DataModule()
+    assert check(create_model(), datamodule)['prediction'] == '12 x 1'
+
+
 def test_memory_of_the_backward_pass(cfg):
     class Square(torch.nn.Module):
         def forward(self, batch):

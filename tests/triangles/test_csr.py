@@ -39,6 +39,17 @@ def same(a: TriangleIncidence, b: TriangleIncidence) -> bool:
     )
 
 
+@pytest.mark.parametrize('kernel', ['auto', 'torch'])
+def test_number_of_nodes_need_not_be_given(kernel):
+    with kernels.use(kernel):
+        incidence = TriangleIncidence.build(dense_graph(9))
+        assert incidence.num_nodes == 9
+        assert same(incidence, TriangleIncidence.build(dense_graph(9), 9))
+        assert TriangleIncidence.build(torch.empty(2, 0, dtype=torch.long)).num_nodes == 0
+        with pytest.raises(ValueError, match='must hold integers'):
+            TriangleIncidence.build(torch.ones(2, 3))
+
+
 @pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.bfloat16])
 def test_sum_with_self(dtype):
     torch.manual_seed(0)

@@ -1,150 +1,159 @@
-"""A sweep on a SLURM cluster: what is to be submitted, and waiting for it."""
+"""Submits jobs to SLURM, and asks what has become of them."""
 
-import sys
-import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from graphgym_nc.results.record import run_status
+from filelock import FileLock
+
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.jobs import Job
-from graphgym_nc.sweeps.outcome import failures, finish, state
-from graphgym_nc.sweeps.progress import Progress
-from graphgym_nc.sweeps.slurm.settings import SlurmSettings
-from graphgym_nc.sweeps.slurm.tasks import Submitted, import_submitit, queue, slurm_folder, submit
-from graphgym_nc.sweeps.variants import Variant
-from graphgym_nc.utils.cores import environments
+from graphgym_nc.sweeps.slurm.settings import SlurmSettings, check_path
+from graphgym_nc.sweeps.slurm.tasks import Report, Task
+from graphgym_nc.utils.files import write_atomically
 
-_POLL_SECONDS = 2.0
-_PATIENCE_SECONDS = 600.0
+_WAITING = ('PENDING', 'REQUEUED', 'REQUEUE_HOLD', 'REQUEUE_FED', 'SPECIAL_EXIT', 'RESV_DEL_HOLD')
 
 
-def states(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Whether each run of a sweep is done, running, pending or failed.
+@dataclass(frozen=True)
+class Submitted:
+    """What of a sweep has been given to SLURM.
+
+    Attributes:
+        tasks: The SLURM job of each run, by its name.
+        report: The last job that reports.
+    """
+
+    tasks: dict[str, str]
+    report: str | None
+
+    @staticmethod
+    def load(folder: Path) -> 'Submitted':
+        """Reads what has been submitted of a sweep; nothing if none has."""
+        path = folder / 'slurm' / 'jobs.json'
+        return Submitted(**json.loads(path.read_text())) if path.exists() else Submitted({}, None)
+
+    def save(self, folder: Path) -> None:
+        write_atomically(folder / 'slurm' / 'jobs.json', json.dumps(vars(self), indent=1) + '\n')
+
+
+def submit(
+    jobs: Sequence[Job],
+    todo: Sequence[Job],
+    folder: Path,
+    settings: SlurmSettings,
+    shape: tuple[int, int],
+    environment: Mapping[str, str],
+) -> Submitted:
+    """Submits jobs, and one more to report on all of them.
+
+    Args:
+        jobs: All jobs of the sweep.
+        todo: Those to be submitted.
+        folder: The folder of the sweep.
+        settings: What to ask for.
+        shape: The number of devices of each job on a node, and of nodes.
+        environment: What to add to the environment of every task.
 
     Raises:
-        GridError: If some are with a SLURM that does not answer.
+        GridError: If submitit is not installed, or SLURM refuses.
     """
-    submitted = Submitted.load(folder)
-    queued = queue(folder) if submitted.tasks else {}
-    return {
-        name: state(
-            folder / name, queued.get(submitted.tasks.get(name, '')), name in submitted.tasks
-        )
-        for name in names
-    }
+    submitit = import_submitit()
+    parameters, logs = settings.tasks(*shape), slurm_folder(folder)
+    name = job_name(folder)
+    logs.mkdir(parents=True, exist_ok=True)
+    with FileLock(logs / '.lock'), _exported(environment):
+        before = Submitted.load(folder)
+        try:
+            executor = submitit.SlurmExecutor(logs, max_num_timeout=settings.timeouts)
+            executor.update_parameters(job_name=name, **parameters)
+            ids: dict[str, str] = {}
+            for i in range(0, len(todo), settings.array_size):
+                part = todo[i : i + settings.array_size]
+                with executor.batch():
+                    tasks = [executor.submit(Task(job)) for job in part]
+                ids |= {job.name: task.job_id for job, task in zip(part, tasks, strict=True)}
+                # At once: SLURM may refuse the next.
+                Submitted({**before.tasks, **ids}, before.report).save(folder)
+            queued = queue(folder)
+            over = {*ids.values(), *(id_ for id_ in before.tasks.values() if id_ in queued)}
+            after = ':'.join(sorted({id_.partition('_')[0] for id_ in over}))
+            executor = submitit.SlurmExecutor(logs)
+            executor.update_parameters(
+                job_name=name, dependency=f'afterany:{after}', **settings.report
+            )
+            report = executor.submit(Report(folder.absolute(), tuple(jobs))).job_id
+        except RuntimeError as error:  # submitit's errors are such
+            raise GridError(f'SLURM did not take the jobs: {error}') from error
+        submitted = Submitted({**before.tasks, **ids}, report)
+        submitted.save(folder)
+    return submitted
 
 
-def left_to_submit(jobs: Sequence[Job], folder: Path) -> list[Job]:
-    """The jobs that are not done, and that nobody works on or has queued.
+def queue(folder: Path) -> dict[str, str]:
+    """The state of all jobs of a sweep that SLURM has not yet done with,
+    :obj:`"pending"` or :obj:`"running"`, by their number.
 
     Raises:
         GridError: If SLURM does not answer.
     """
-    submitted, queued = Submitted.load(folder), queue(folder)
-    return [
-        job
-        for job in jobs
-        if submitted.tasks.get(job.name) not in queued
-        and state(job.run_dir) in ('pending', 'failed')
-    ]
-
-
-def job_shape(variants: Sequence[Variant]) -> tuple[int, int]:
-    """The number of devices and nodes that each configuration needs.
-
-    Raises:
-        GridError: If they need different ones: one array has room for but one.
-    """
-    shapes = {(v.config.get('devices', 1), v.config.get('num_nodes', 1)) for v in variants}
-    if len(shapes) > 1:
-        raise GridError(
-            "the configurations differ in 'devices' or 'num_nodes': make it one grid for each"
-        )
-    return shapes.pop()
-
-
-def run_on_slurm(
-    jobs: Sequence[Job],
-    folder: Path,
-    settings: SlurmSettings,
-    shape: tuple[int, int],
-    wait: bool,
-) -> int:
-    """Submits all jobs that are neither done nor in the queue.
-
-    Returns:
-        The exit code: 0 if they have been submitted; if they are waited for, 1
-        if any failed.
-    """
-    todo = left_to_submit(jobs, folder)
-    if not todo and not _lacks_report(folder):
-        print('Nothing to submit: all jobs are done, running or in the queue.')
-    else:
-        environment = environments(1, settings.cpus, [])[0]
-        submitted = submit(jobs, todo, folder, settings, shape, environment)
-        arrays = sorted({submitted.tasks[job.name].partition('_')[0] for job in todo})
-        print(
-            f'Submitted {len(todo)} task(s) as SLURM job {", ".join(arrays) or "-"}; job '
-            f"{submitted.report} reports when all are over, in '{folder / 'report.log'}'"
-        )
-    return _wait(jobs, folder) if wait else 0
-
-
-def _lacks_report(folder: Path) -> bool:
-    """Whether tasks are in the queue, but no job to report on them."""
-    submitted, queued = Submitted.load(folder), queue(folder)
-    waiting = any(task in queued for task in submitted.tasks.values())
-    return waiting and submitted.report not in queued
-
-
-def show_plan(
-    jobs: Sequence[Job], folder: Path, settings: SlurmSettings, shape: tuple[int, int]
-) -> None:
-    """Prints what :meth:`run_on_slurm` would submit.
-
-    Raises:
-        GridError: If it could not.
-    """
-    import_submitit()
-    slurm_folder(folder)
-    todo = left_to_submit(jobs, folder)
-    for job in todo:
-        print(f'{run_status(job.run_dir):<8} {job.name}')
-    print(f'Would submit {len(todo)} task(s), each with:')
-    for key, value in settings.tasks(*shape).items():
-        print(f'  {key}: {value}')
-    print(f'and a job that reports on them, with:\n  dependency: afterany, {settings.report}')
-
-
-def _wait(jobs: Sequence[Job], folder: Path) -> int:
-    names, over = [job.name for job in jobs], {job.name for job in jobs if job.is_done}
-    report = Submitted.load(folder).report
-    answered = time.monotonic()
+    command = ['squeue', '--me', '--noheader', '--array', '--format=%i %T']
     try:
-        with closing(Progress(len(jobs), len(over))) as progress:
-            going_on = True
-            while going_on:
-                try:
-                    found, reporting = states(folder, names), report in queue(folder)
-                except GridError as error:  # a controller that restarts does not answer
-                    if time.monotonic() - answered > _PATIENCE_SECONDS:
-                        raise
-                    progress.say(f'{error}; asking again')
-                    time.sleep(_POLL_SECONDS)
-                    continue
-                answered = time.monotonic()
-                counts = Counter(found.values())
-                progress.show(counts['running'], counts['failed'])
-                for name in names:
-                    if found[name] in ('done', 'failed') and name not in over:
-                        over.add(name)
-                        progress.finish(name, found[name])
-                going_on = reporting or counts['running'] + counts['pending'] > 0
-                time.sleep(_POLL_SECONDS if going_on else 0)
-    except KeyboardInterrupt:
-        print('\nsweep: no longer waiting; the jobs go on (see --status)', file=sys.stderr)
-        return 130
-    return finish(jobs, failures(jobs), folder)
+        answer = subprocess.run(
+            [*command, f'--name={job_name(folder)}'], capture_output=True, text=True, check=True
+        )
+    except FileNotFoundError:
+        raise GridError('there is no SLURM here: squeue is not found') from None
+    except subprocess.CalledProcessError as error:
+        raise GridError(f'squeue failed: {error.stderr.strip()}') from None
+    states = dict(line.split() for line in answer.stdout.splitlines())
+    return {
+        number: 'pending' if state in _WAITING else 'running' for number, state in states.items()
+    }
+
+
+def job_name(folder: Path) -> str:
+    """The name of all SLURM jobs of a sweep."""
+    return re.sub(r'[^A-Za-z0-9_.-]', '_', folder.name)
+
+
+def slurm_folder(folder: Path) -> Path:
+    """The folder of scripts and logs of SLURM jobs.
+
+    Raises:
+        GridError: If its name could be taken for more than a name.
+    """
+    return check_path(folder.absolute() / 'slurm')
+
+
+def import_submitit() -> Any:
+    """Imports submitit.
+
+    Raises:
+        GridError: If it is not installed.
+    """
+    try:
+        import submitit
+    except ImportError:
+        raise GridError(
+            "'--launcher slurm' needs submitit: pip install 'graphgym-nc[slurm]'"
+        ) from None
+    return submitit
+
+
+@contextmanager
+def _exported(environment: Mapping[str, str]) -> Iterator[None]:
+    """Sets variables that sbatch passes on."""
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -7,7 +7,7 @@ import yaml
 from graphgym_nc.cli.sweep import main
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.slurm.settings import SlurmSettings, check_path, minutes
-from graphgym_nc.sweeps.slurm.tasks import job_name
+from graphgym_nc.sweeps.slurm.submit import job_name
 
 HOSTILE = [
     '$(touch pwned)', '`touch pwned`', 'a; touch pwned', 'a b', "a'b", 'a"b',

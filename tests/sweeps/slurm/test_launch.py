@@ -6,14 +6,14 @@ import pytest
 
 from graphgym_nc.sweeps.errors import GridError
 from graphgym_nc.sweeps.jobs import Job
-from graphgym_nc.sweeps.slurm import submit
-from graphgym_nc.sweeps.slurm.tasks import Submitted
+from graphgym_nc.sweeps.slurm import launch
+from graphgym_nc.sweeps.slurm.submit import Submitted
 
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
     """A job that SLURM has been given, and that is over."""
-    monkeypatch.setattr(submit, '_POLL_SECONDS', 0.0)
+    monkeypatch.setattr(launch, '_POLL_SECONDS', 0.0)
     job = Job('run/0', tmp_path / 'run' / '0', ())
     job.run_dir.mkdir(parents=True)
     (job.run_dir / 'run.json').write_text(json.dumps({'status': 'FAILED', 'reason': 'selu'}))
@@ -30,8 +30,8 @@ def test_waiting_outlives_a_squeue_that_fails(job, tmp_path, monkeypatch, capsys
             raise GridError('squeue failed: Unable to contact slurm controller')
         return answer
 
-    monkeypatch.setattr(submit, 'queue', queue)
-    assert submit._wait([job], tmp_path) == 1
+    monkeypatch.setattr(launch, 'queue', queue)
+    assert launch._wait([job], tmp_path) == 1
     assert answers == []
     printed = capsys.readouterr()
     assert 'Unable to contact slurm controller; asking again' in printed.out
@@ -39,11 +39,11 @@ def test_waiting_outlives_a_squeue_that_fails(job, tmp_path, monkeypatch, capsys
 
 
 def test_waiting_for_squeue_has_an_end(job, tmp_path, monkeypatch):
-    monkeypatch.setattr(submit, '_PATIENCE_SECONDS', -1.0)
+    monkeypatch.setattr(launch, '_PATIENCE_SECONDS', -1.0)
 
     def queue(folder):
         raise GridError('squeue failed')
 
-    monkeypatch.setattr(submit, 'queue', queue)
+    monkeypatch.setattr(launch, 'queue', queue)
     with pytest.raises(GridError, match='squeue failed'):
-        submit._wait([job], tmp_path)
+        launch._wait([job], tmp_path)
