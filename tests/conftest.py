@@ -12,10 +12,6 @@ from yacs.config import CfgNode
 
 import graphgym_nc  # noqa: F401
 
-# Where triton is installed, its kernels are interpreted on the CPU: for this process and those
-# that tests start, and before anything imports them.
-os.environ.setdefault('TRITON_INTERPRET', '1')
-
 # A time limit per example would fail on a busy machine.
 hypothesis.settings.register_profile('no deadline', deadline=None)
 hypothesis.settings.load_profile('no deadline')

@@ -1,7 +1,6 @@
 """The paths that a layer can take on a device, and whether they agree."""
 
 import copy
-import os
 from functools import partial
 from typing import Any
 
@@ -21,11 +20,9 @@ TOLERANCE = 1e-4
 
 def paths(device: torch.device) -> dict[str, str]:
     """All paths on a kind of device, and why each cannot be taken, if so (or an empty text)."""
-    on_cpu = device.type == 'cpu'
     reasons = {}
     for path in kernels.CHOICES[1:]:
-        interpreted = os.environ.get('TRITON_INTERPRET') == '1'
-        if (path == 'numba' and not on_cpu) or (path == 'triton' and on_cpu and not interpreted):
+        if path == ('triton' if device.type == 'cpu' else 'numba'):  # is for the others
             continue
         try:
             with kernels.use(path):
