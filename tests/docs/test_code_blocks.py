@@ -4,6 +4,7 @@ import argparse
 import ast
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -132,10 +133,11 @@ def test_programs(tmp_path: Path) -> None:
 def test_console(page: Path, tmp_path: Path) -> None:
     """A console prints what the page shows."""
     skip_without_command()
+    ours = f'{shlex.quote(sys.executable)} -m graphgym_nc.cli'
     for block in blocks(page, 'console'):
         for part in block.text.removeprefix('$ ').split('\n$ '):
             command, _, output = part.partition('\n')
-            command = command.replace('graphgym-nc', f'{sys.executable} -m graphgym_nc.cli')
+            command = command.replace('graphgym-nc', ours)
             assert run(['bash', '-c', command], tmp_path).strip() == output.strip()
 
 
