@@ -96,7 +96,7 @@ def plot_accuracy(curves: Sequence[Curve], target: float, path: Path) -> None:
     for curve in curves:
         axis.plot(curve.seconds, curve.accuracy, 'o-', label=curve.run, markersize=3)
     axis.axhline(target, color='black', linewidth=0.8)
-    axis.set(xscale='log', xlabel='seconds of training', ylabel='accuracy on validation, %')
+    axis.set(xlabel='seconds of training', ylabel='accuracy on validation, %')
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     save_figure(figure, path)
