@@ -10,6 +10,7 @@ import yaml
 
 from graphgym_nc.datasets.ppa_like import draw_ppa_like, save_ppa_like
 from graphgym_nc.reports.paper.keep import changed_keys
+from graphgym_nc.reports.paper.runs import MODELS, split_name
 from graphgym_nc.results.aggregate import read_stats
 from graphgym_nc.results.differences import flat
 from graphgym_nc.sweeps.configs import generate, task_name
@@ -21,6 +22,7 @@ from tests.tu_files import write_tu
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / 'configs').glob('*.yaml'))
+PEERS = sorted((ROOT / 'configs' / 'peers').glob('*.yaml'))
 
 TINY = [
     'nc.sbm_source', 'generated', 'nc.sbm_graphs', '[3,2,2]', 'nc.counting_graphs', '40',
@@ -51,9 +53,10 @@ def data_dir(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize('path', [*CONFIGS, *PEERS], ids=lambda path: path.stem)
 def test_check(cfg, data_dir, path, capsys, tmp_path, monkeypatch):
-    assert re.fullmatch(r'(nc|gin)_[a-z0-9_]+', path.stem)
+    names = MODELS.keys() - {'nc', 'gin'} if path in PEERS else {'nc', 'gin'}
+    assert split_name(path.stem)[0] in names
     monkeypatch.chdir(tmp_path)
     main(['--cfg', str(path), '--check', 'dataset.dir', str(data_dir), *TINY])
     printed = capsys.readouterr().out
@@ -91,7 +94,7 @@ def test_the_twin_differs_in_the_layer_alone(path):
     assert {k for k in ours.keys() | other.keys() if ours.get(k) != other.get(k)} == keys
 
 
-@pytest.mark.parametrize('path', CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize('path', [*CONFIGS, *PEERS], ids=lambda path: path.stem)
 def test_what_is_kept_of_a_run_names_the_keys_that_differ(cfg, path):
     for opts, changes in (
         ([], ''),

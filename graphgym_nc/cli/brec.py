@@ -20,7 +20,7 @@ Started again, it goes on where it was stopped."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Trains and tests, and returns the exit code."""
-    parser = make_parser('brec', _DESCRIPTION, 'datasets/BREC --model nc-gnn')
+    parser = make_parser('brec', _DESCRIPTION, 'datasets/BREC --model nc')
     parser.add_argument('brec', metavar='DIR', help="the folder of BREC's .npy files")
     parser.add_argument('--out', metavar='FILE.jsonl', help='default: results/brec_<model>.jsonl')
     files = [category.file for category in CATEGORIES]
@@ -31,16 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings.add_argument(
             '--' + field.name.replace('_', '-'),
             type=type(field.default),
-            default=field.default,
-            help='default: %(default)s',
+            help=f'default: {field.default}, or what the authors of the model take',
         )
     args = parser.parse_args(argv)
     torch.set_num_threads(args.threads)
 
     try:
-        protocol = Protocol(
-            **{field.name: getattr(args, field.name) for field in fields(Protocol)}
-        )
+        given = {field.name: getattr(args, field.name) for field in fields(Protocol)}
+        protocol = Protocol.of(**{name: v for name, v in given.items() if v is not None})
         brec = load_brec(args.brec)
         log = ResultLog(args.out or f'results/brec_{protocol.model}.jsonl', protocol, brec)
     except (OSError, ValueError) as error:

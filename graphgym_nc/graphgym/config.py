@@ -22,8 +22,10 @@ def set_cfg_nc(cfg: CfgNode) -> None:
     """Adds the plugin's keys, with their defaults, to GraphGym's."""
     for key in KEYS.values():
         if key.default is not None:
-            group, _, name = key.name.rpartition('.')
-            node = cfg.setdefault(group, CfgNode()) if group else cfg
+            *groups, name = key.name.split('.')
+            node = cfg
+            for group in groups:
+                node = node.setdefault(group, CfgNode())
             node[name] = copy.copy(key.default)
 
 

@@ -1,7 +1,7 @@
 """All configuration keys, GraphGym's and the plugin's: what they mean, and what they may be."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch_geometric.transforms as T
 from torch_geometric.graphgym import register
@@ -11,6 +11,8 @@ from yacs.config import CfgNode
 from graphgym_nc import kernels
 from graphgym_nc.datasets.counting_files import FILES
 from graphgym_nc.datasets.subgraph_counts import TARGETS
+from graphgym_nc.graphgym.key import Key
+from graphgym_nc.graphgym.peers.keys import GROUPS as PEERS
 from graphgym_nc.graphgym.rules import (
     ANY,
     FINITE,
@@ -18,7 +20,6 @@ from graphgym_nc.graphgym.rules import (
     SHARES,
     SPLIT_MODE,
     TEXT,
-    Rule,
     above,
     below_one,
     each,
@@ -35,22 +36,6 @@ TRANSFORMS = {name: getattr(T, name) for name in T.__all__} | {
     'AddTriangleCount': AddTriangleCount,
     'AddTriangles': AddTriangles,
 }
-
-
-class Key(NamedTuple):
-    """A configuration key.
-
-    Attributes:
-        name: The full name, such as :obj:`"gnn.dim_inner"`.
-        rule: What it may be.
-        text: What it means.
-        default: What it is unless it is set; GraphGym's own if not given.
-    """
-
-    name: str
-    rule: Rule
-    text: str
-    default: Any = None
 
 
 _SAMPLER = one_of(
@@ -101,6 +86,7 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'What computes: PyTorch, or compiled kernels where there are some. `auto` takes those '
             'of numba on the CPU, if it can be used; `triton` those for a GPU', 'auto'),
     ),
+    **PEERS,
     'PATTERN and CLUSTER': (
         Key('nc.sbm_source', one_of('auto', 'official', 'generated'),
             'Which graphs: the published ones, or graphs drawn by the published recipe. `auto` '

@@ -64,15 +64,28 @@ def check_value(key: str, value: Any, kind: type) -> None:
         check_choice(key, name, choices)
 
 
+def check_peers(cfg: CfgNode) -> None:
+    """Checks the keys of :obj:`cfg.peers`.
+
+    Raises:
+        ConfigError: Naming the key, what was given and what is allowed.
+    """
+    _check_group(cfg, 'peers')
+
+
+def _check_group(cfg: CfgNode, group: str) -> None:
+    for name, value in leaves(cfg[group], f'{group}.'):
+        if (key := KEYS.get(name)) is not None:
+            check_value(name, value, type(key.default))
+
+
 def check_nc(cfg: CfgNode) -> None:
     """Checks the keys of :obj:`cfg.nc`.
 
     Raises:
         ConfigError: Naming the key, what was given and what is allowed.
     """
-    for name, value in cfg.nc.items():
-        if (key := KEYS.get(f'nc.{name}')) is not None:
-            check_value(key.name, value, type(key.default))
+    _check_group(cfg, 'nc')
     try:
         check_source(cfg.nc.sbm_source, cfg.nc.sbm_graphs)
     except ValueError as error:

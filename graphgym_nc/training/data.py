@@ -29,8 +29,10 @@ from graphgym_nc.datasets.splits import (
 )
 from graphgym_nc.graphgym.keys import TRANSFORMS
 from graphgym_nc.graphgym.loader import load_dataset
+from graphgym_nc.graphgym.preparation import preparation
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader
+from graphgym_nc.training.prepare import prepare
 from graphgym_nc.triangles.loader import move
 from graphgym_nc.utils.files import is_full
 from graphgym_nc.utils.split_names import SPLITS
@@ -71,6 +73,7 @@ class DataModule(pl.LightningDataModule):
     Attributes:
         dataset: The data set.
         source: Where its graphs come from.
+        graphs: All graphs as they are without what a network needs to know beside.
         loaders: One loader for each split.
     """
 
@@ -85,9 +88,14 @@ class DataModule(pl.LightningDataModule):
         _check_encoders(example)
         _set_dimensions(example)
         cfg.share.num_splits = len(self._parts)
+        self.graphs = self.dataset._data
+        transform = preparation()
+        if transform is not None:
+            transform = prepare(self.dataset, self._parts, transform, whole=first is None)
+        self._transform = transform
         self.loaders = [
-            create_loader(part, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0)
-            for i, part in enumerate(self._parts)
+            self._loader(i, cfg.train.sampler if i == 0 else cfg.val.sampler, i == 0)
+            for i in range(len(self._parts))
         ]
 
     @property
@@ -109,7 +117,10 @@ class DataModule(pl.LightningDataModule):
 
     def ordered_loader(self, index: int) -> Any:
         """The loader of a split, in the order of the data set."""
-        return create_loader(self._parts[index], 'full_batch', shuffle=False)
+        return self._loader(index, 'full_batch', shuffle=False)
+
+    def _loader(self, index: int, sampler: str, shuffle: bool) -> Any:
+        return create_loader(self._parts[index], sampler, shuffle, self._transform)
 
 
 def split_dataset(dataset: InMemoryDataset) -> list[InMemoryDataset]:

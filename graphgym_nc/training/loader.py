@@ -9,19 +9,24 @@ from torch_geometric.data import InMemoryDataset
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loader import get_loader
 from torch_geometric.loader import DataLoader
+from torch_geometric.transforms import BaseTransform
 
 from graphgym_nc.graphgym.validation import ConfigError
+from graphgym_nc.structures.data import StructureLoader
 from graphgym_nc.triangles.loader import TriangleLoader
 from graphgym_nc.utils.distributed import ShareSampler, world_size
 
 
-def create_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
+def create_loader(
+    dataset: InMemoryDataset, sampler: str, shuffle: bool, transform: BaseTransform | None = None
+) -> Any:
     """The loader of a split.
 
     Args:
         dataset: The graphs of the split.
         sampler: How to cut a single graph, or :obj:`"full_batch"`.
         shuffle: Whether to shuffle the graphs.
+        transform: What gives a batch the structures that the network needs to know, if anything.
     """
     if sampler != 'full_batch' and len(dataset) == 1 and world_size() == 1:
         return _sampling_loader(dataset, sampler, shuffle)
@@ -39,6 +44,8 @@ def create_loader(dataset: InMemoryDataset, sampler: str, shuffle: bool) -> Any:
     ahead = cfg.num_workers > 0 or runs_on_gpu()
     if ahead and cfg.gnn.layer_type in ('ncgnnconv', 'ncgnneconv'):
         return TriangleLoader(dataset, cfg.nc.kernel, **options)
+    if transform is not None:
+        return StructureLoader(dataset, transform, **options)
     return DataLoader(dataset, **options)
 
 

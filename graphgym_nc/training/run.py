@@ -182,7 +182,7 @@ def run_seed(config: dict[str, Any]) -> None:
         seed_everything(cfg.seed, verbose=False)
         datamodule = DataModule()
         metric, minimise = best_metric(cfg)
-        fingerprint = first_only(lambda: data_fingerprint(datamodule.dataset._data))
+        fingerprint = first_only(lambda: data_fingerprint(datamodule.graphs))
         first_only(lambda: refuse_other_data(Path(cfg.run_dir), fingerprint))
         record.note(
             data_source=datamodule.source,

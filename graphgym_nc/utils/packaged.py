@@ -27,17 +27,22 @@ def packaged(kind: str, name: str) -> Path:
     path = Path(name)
     if path.is_file() or os.sep in name or path.suffix:
         return path
-    if name not in packaged_names(kind):
+    if name not in (files := _files(kind)):
         raise FileNotFoundError(
             f"there is no file '{name}', and none of this name in the packaged {kind}: "
             f'--list shows them'
         )
-    return ROOT / kind / f'{name}{_SUFFIX[kind]}'
+    return files[name]
 
 
 def packaged_names(kind: str) -> list[str]:
     """The names of all packaged files of a kind."""
-    return sorted(path.stem for path in (ROOT / kind).glob(f'*{_SUFFIX[kind]}'))
+    return sorted(_files(kind))
+
+
+def _files(kind: str) -> dict[str, Path]:
+    """All packaged files of a kind, in whatever folder, by name."""
+    return {path.stem: path for path in (ROOT / kind).rglob(f'*{_SUFFIX[kind]}')}
 
 
 def packaged_config(name: str) -> Path:

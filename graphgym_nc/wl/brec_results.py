@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from graphgym_nc.utils.files import write_atomically
 from graphgym_nc.wl.brec import CATEGORIES, Pair
 from graphgym_nc.wl.brec_training import PairResult, Protocol, train_pair
+from graphgym_nc.wl.networks import network_name
 
 Key: TypeAlias = tuple[str, int]
 
@@ -127,7 +128,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Key, PairResult]]:
             )
             for record in records
         }
-        return {'protocol': header['protocol'], **header}, results
+        protocol = header['protocol'] | {'model': network_name(header['protocol']['model'])}
+        return header | {'protocol': protocol}, results
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f'{path} holds no results of BREC') from error
 

@@ -1,7 +1,7 @@
 """Trains a network on one of BREC's pairs and tests whether it parts them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -10,12 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.wl.brec import Pair
-from graphgym_nc.wl.encoder import MODELS, GraphEncoder, Model
 from graphgym_nc.wl.graphs import to_data
-
-_Batch: TypeAlias = tuple[Batch, TriangleIncidence]
+from graphgym_nc.wl.networks import NETWORKS, network_name
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Protocol:
     """The settings of BREC's evaluation, by default those of its authors.
 
     Attributes:
-        model: The network to train.
+        model: The network to train, one of :obj:`~graphgym_nc.wl.networks.NETWORKS`.
         channels: Its width.
         num_layers: Its number of layers.
         out_channels: The size :math:`d` of an embedding.
@@ -37,7 +34,7 @@ class Protocol:
         seed: Determines weights and permutations, for each pair on its own.
     """
 
-    model: Model = 'nc-gnn'
+    model: str = 'nc'
     channels: int = 32
     num_layers: int = 5
     out_channels: int = 16
@@ -51,8 +48,7 @@ class Protocol:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            raise ValueError(f"unknown model '{self.model}' (allowed are {', '.join(MODELS)})")
+        network_name(self.model)
         for name in ('channels', 'num_layers', 'out_channels', 'batch_size', 'max_epochs'):
             if getattr(self, name) < 1:
                 raise ValueError(f"'{name}' must be positive (got {getattr(self, name)})")
@@ -61,6 +57,11 @@ class Protocol:
                 f"the test needs more copies than channels ('num_copies' is {self.num_copies}, "
                 f"'out_channels' is {self.out_channels})"
             )
+
+    @classmethod
+    def of(cls, model: str = 'nc', **settings: Any) -> 'Protocol':
+        """The settings for a network, by default those of its authors."""
+        return cls(model, **(NETWORKS[network_name(model)].trained | settings))
 
     @property
     def threshold(self) -> float:
@@ -102,12 +103,12 @@ def train_pair(pair: Pair, protocol: Protocol, key: tuple[int, ...] = ()) -> Pai
     seed, permutations = np.random.SeedSequence([protocol.seed, *key]).generate_state(2)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(seed))
-        encoder = GraphEncoder(
-            protocol.model,
-            protocol.channels,
-            protocol.num_layers,
-            torch.nn.SiLU,
-            protocol.out_channels,
+        network = NETWORKS[network_name(protocol.model)]
+        encoder = network.build(
+            channels=protocol.channels,
+            num_layers=protocol.num_layers,
+            activation=torch.nn.SiLU,
+            out_channels=protocol.out_channels,
         ).double()
     rng = np.random.default_rng(permutations)
     g, h = (to_data(graph) for graph in pair)
@@ -144,7 +145,9 @@ def t_squared(first: Tensor, second: Tensor, rounding: float = 1e-9) -> float:
     return float(difference.size(0) * mean @ torch.linalg.solve(covariance, mean))
 
 
-def _train(encoder: GraphEncoder, batches: list[_Batch], protocol: Protocol) -> tuple[float, int]:
+def _train(
+    encoder: torch.nn.Module, batches: list[Batch], protocol: Protocol
+) -> tuple[float, int]:
     optimizer = torch.optim.Adam(
         encoder.parameters(), lr=protocol.lr, weight_decay=protocol.weight_decay
     )
@@ -152,9 +155,9 @@ def _train(encoder: GraphEncoder, batches: list[_Batch], protocol: Protocol) -> 
     mean_loss, epochs = float('nan'), 0
     while epochs < protocol.max_epochs:
         epochs, total = epochs + 1, 0.0
-        for batch, incidence in batches:
+        for batch in batches:
             optimizer.zero_grad()
-            z_g, z_h = encoder(batch, incidence).chunk(2)
+            z_g, z_h = encoder(batch).chunk(2)
             loss = F.cosine_similarity(z_g, z_h).clamp(min=0).mean()
             loss.backward()
             optimizer.step()
@@ -166,13 +169,12 @@ def _train(encoder: GraphEncoder, batches: list[_Batch], protocol: Protocol) -> 
     return mean_loss, epochs
 
 
-def _batches(first: list[Data], second: list[Data], size: int) -> list[_Batch]:
+def _batches(first: list[Data], second: list[Data], size: int) -> list[Batch]:
     """Batches of :obj:`size` pairs: the first graph of each, then the second."""
-    batches = [
+    return [
         Batch.from_data_list(first[i : i + size] + second[i : i + size])
         for i in range(0, len(first), size)
     ]
-    return [(batch, TriangleIncidence.from_data(batch)) for batch in batches]
 
 
 def _permuted(graph: Data, rng: np.random.Generator) -> Data:

@@ -10,7 +10,7 @@ from networkx.generators.atlas import graph_atlas_g
 
 from graphgym_nc.wl.brec import CATEGORIES, Pair
 from graphgym_nc.wl.brec_results import Score
-from graphgym_nc.wl.encoder import MODELS, Model, embedding_classes, random_embeddings
+from graphgym_nc.wl.encoder import embedding_classes
 from graphgym_nc.wl.graphs import GraphLike
 from graphgym_nc.wl.isomorphism import (
     ALGORITHMS,
@@ -19,15 +19,13 @@ from graphgym_nc.wl.isomorphism import (
     undistinguished_pairs,
     wl_classes,
 )
+from graphgym_nc.wl.networks import NETWORKS, random_embeddings
 
 Progress: TypeAlias = Callable[[list[Pair], str], Iterable[Pair]]
 
 CLASSES, UNDISTINGUISHED, TOTAL = 'atlas classes', 'atlas undistinguished pairs', 'BREC total'
 
-_NAMES = {
-    '1-wl': '1-WL', 'nc-1-wl': 'NC-1-WL', '3-wl': '3-WL', 'gin': 'GIN', 'nc-gnn': 'NC-GNN',
-    'nc-gnn-lean': 'lean NC-GNN', 'nc-gnn-mean': 'NC-GNN with the mean',
-}  # fmt: skip
+_TITLES = {'1-wl': '1-WL', 'nc-1-wl': 'NC-1-WL', '3-wl': '3-WL'}
 
 
 class Method(NamedTuple):
@@ -45,25 +43,27 @@ class Method(NamedTuple):
 
 
 def methods(seed: int = 0) -> list[Method]:
-    """The three algorithms, and the networks with random weights."""
+    """The algorithms, and all networks with random weights."""
     return [
         *(
             Method(
-                _NAMES[algorithm],
+                _TITLES[algorithm],
                 partial(wl_classes, algorithm=algorithm),
                 partial(_parted_by_algorithm, algorithm=algorithm),
             )
             for algorithm in ALGORITHMS
         ),
-        *(
-            Method(
-                f'random {_NAMES[model]}',
-                partial(_network_classes, model=model, seed=seed),
-                partial(_parted_by_network, model=model, seed=seed),
-            )
-            for model in MODELS
-        ),
+        *(random_network(name, seed) for name in NETWORKS),
     ]
+
+
+def random_network(name: str, seed: int = 0) -> Method:
+    """A network with random weights."""
+    return Method(
+        f'random {NETWORKS[name].title}',
+        partial(network_classes, name=name, seed=seed),
+        partial(_parted_by_network, name=name, seed=seed),
+    )
 
 
 def atlas() -> list[GraphLike]:
@@ -102,7 +102,7 @@ def expressiveness(
     return table.rename_axis(index='method')
 
 
-def add_trained(table: pd.DataFrame, model: Model, scores: dict[str, Score]) -> pd.DataFrame:
+def add_trained(table: pd.DataFrame, name: str, scores: dict[str, Score]) -> pd.DataFrame:
     """Adds a trained network's scores, as far as categories are complete."""
     row: dict[str, int] = {}
     for category in CATEGORIES:
@@ -111,7 +111,7 @@ def add_trained(table: pd.DataFrame, model: Model, scores: dict[str, Score]) -> 
             row[category.title] = score.parted
     if len(row) == len(CATEGORIES):
         row[TOTAL] = sum(row.values())
-    new = pd.DataFrame([row], index=[f'trained {_NAMES[model]}'], columns=table.columns)
+    new = pd.DataFrame([row], index=[f'trained {NETWORKS[name].title}'], columns=table.columns)
     new = new.astype('Int64')
     return pd.concat([table, new]).rename_axis(index='method')
 
@@ -129,10 +129,11 @@ def _parted_by_algorithm(pairs: Iterable[Pair], algorithm: Algorithm) -> list[bo
     return [distinguishes(g, h, algorithm) for g, h in pairs]
 
 
-def _network_classes(graphs: list[GraphLike], model: Model, seed: int) -> list[int]:
-    return embedding_classes(random_embeddings(graphs, model, seed))
+def network_classes(graphs: list[GraphLike], name: str, seed: int = 0) -> list[int]:
+    """Sorts graphs into classes that a network with random weights does not part."""
+    return embedding_classes(random_embeddings(graphs, name, seed))
 
 
-def _parted_by_network(pairs: Iterable[Pair], model: Model, seed: int) -> list[bool]:
-    classes = _network_classes([graph for pair in pairs for graph in pair], model, seed)
+def _parted_by_network(pairs: Iterable[Pair], name: str, seed: int) -> list[bool]:
+    classes = network_classes([graph for pair in pairs for graph in pair], name, seed)
     return [g != h for g, h in pairwise(classes)][::2]

@@ -45,11 +45,11 @@ def test_t_squared_ignores_rounding():
     assert t_squared(z, z + 1e-6) > Protocol().threshold
 
 
-@pytest.mark.parametrize('model', ['nc-gnn', 'gin'])
+@pytest.mark.parametrize('model', ['nc', 'gin'])
 def test_train_pair(model):
     protocol = dataclasses.replace(SMALL, model=model)
     result = train_pair((TWO_TRIANGLES, HEXAGON), protocol)
-    assert (result.t_squared > protocol.threshold) == (model == 'nc-gnn')
+    assert (result.t_squared > protocol.threshold) == (model == 'nc')
     assert result.t_squared_copies < protocol.threshold
     assert 1 <= result.epochs <= 3
 
@@ -80,7 +80,7 @@ def test_a_pair_is_seeded_by_its_key_and_leaves_the_global_state_alone():
 @pytest.mark.parametrize(
     ('settings', 'message'),
     [
-        ({'model': 'gcn'}, "unknown model 'gcn'"),
+        ({'model': 'gcn'}, "unknown network 'gcn'"),
         ({'channels': 0}, "'channels' must be positive"),
         ({'num_copies': 16}, 'more copies than channels'),
     ],

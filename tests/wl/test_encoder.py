@@ -8,11 +8,12 @@ from torch_geometric.nn import GINConv
 from graphgym_nc.nn import NCGNNConv
 from graphgym_nc.wl import distinguishes, wl_classes
 from graphgym_nc.wl.brec import load_brec
-from graphgym_nc.wl.encoder import GraphEncoder, embedding_classes, random_embeddings
+from graphgym_nc.wl.encoder import GraphEncoder, embedding_classes
 from graphgym_nc.wl.expressiveness import atlas
+from graphgym_nc.wl.networks import random_embeddings
 from tests.wl.naive import permuted, rook, shrikhande
 
-ALGORITHM = {'gin': '1-wl', 'nc-gnn': 'nc-1-wl', 'nc-gnn-lean': 'nc-1-wl'}
+ALGORITHM = {'gin': '1-wl', 'nc': 'nc-1-wl', 'nc_lean': 'nc-1-wl'}
 
 # A network's rounding errors must be so many times smaller than its smallest
 # difference between graphs that are parted, for the verdict to mean anything.
@@ -78,7 +79,7 @@ def test_a_mean_does_not_count():
         [3] * 7, [2, 2, 2, 3, 3, 3, 3],
     ]  # fmt: skip
     assert distinguishes(*graphs, 'nc-1-wl')
-    for model, parted in (('nc-gnn', True), ('nc-gnn-lean', True), ('nc-gnn-mean', False)):
+    for model, parted in (('nc', True), ('nc_lean', True), ('nc_mean', False)):
         first, second = embedding_classes(random_embeddings(graphs, model))
         assert (first != second) == parted, model
 
@@ -101,9 +102,9 @@ def test_neighbourhoods_of_equally_many_triangles():
 
 
 def test_embeddings_depend_on_the_seed_alone():
-    first, second = (random_embeddings(['DQc', 'Bw'], 'nc-gnn', seed=5) for _ in range(2))
+    first, second = (random_embeddings(['DQc', 'Bw'], 'nc', seed=5) for _ in range(2))
     assert torch.equal(first, second)
-    assert not torch.allclose(first, random_embeddings(['DQc', 'Bw'], 'nc-gnn', seed=6))
+    assert not torch.allclose(first, random_embeddings(['DQc', 'Bw'], 'nc', seed=6))
 
 
 def test_embedding_classes_against_all_pairs():
@@ -122,8 +123,6 @@ def test_embedding_classes_are_transitive():
 
 
 def test_encoder():
-    encoder = GraphEncoder('nc-gnn', channels=8, num_layers=2, out_channels=3)
+    encoder = GraphEncoder(channels=8, num_layers=2, out_channels=3)
     assert len(encoder.convs) == 2
     assert {type(conv) for conv in encoder.convs} == {NCGNNConv}
-    with pytest.raises(ValueError, match="unknown model 'gcn'"):
-        GraphEncoder('gcn')

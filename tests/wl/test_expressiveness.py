@@ -78,7 +78,7 @@ def with_brec(table):
 
 def test_add_trained_counts_complete_categories_only(table):
     scores = {'basic': Score(60, 52, 0), 'regular': Score(49, 48, 0)}
-    row = add_trained(with_brec(table), 'nc-gnn', scores).loc['trained NC-GNN']
+    row = add_trained(with_brec(table), 'nc', scores).loc['trained NC-GNN']
     assert row['basic'] == 52
     assert row.drop('basic').isna().all()
 
@@ -91,7 +91,7 @@ def test_add_trained_sums_up(table):
 
 
 def test_to_markdown(table):
-    out = add_trained(with_brec(table), 'nc-gnn', {'basic': Score(60, 52, 0)})
+    out = add_trained(with_brec(table), 'nc', {'basic': Score(60, 52, 0)})
     lines = to_markdown(out).splitlines()
     cells = [[cell.strip() for cell in line.strip('|').split('|')] for line in lines]
     assert cells[0][:4] == ['method', CLASSES, UNDISTINGUISHED, 'basic (60)']

@@ -54,7 +54,7 @@ def test_plot_expressiveness():
     assert [text.get_text() for text in ax.get_yticklabels()] == ['1-WL', 'NC-1-WL']
     assert [bar.get_width() for bar in ax.patches] == table.iloc[:, 1].tolist()
 
-    table = add_trained(with_brec(table), 'nc-gnn', {'basic': Score(60, 52, 0)})
+    table = add_trained(with_brec(table), 'nc', {'basic': Score(60, 52, 0)})
     _, right = plot_expressiveness(table).axes
     cells = [text.get_text() for text in right.texts]
     assert cells == ['1'] * 7 + ['7'] + ['1'] * 7 + ['7'] + ['52'] + ['-'] * 7

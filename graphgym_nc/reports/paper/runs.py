@@ -12,7 +12,20 @@ from graphgym_nc.results.aggregate import AggError
 
 #: Models by the first part of a configuration's name. Another system needs a line here, and
 #: rows; its published figures are in :obj:`EXPERIMENTS`.
-MODELS = {'gin': 'GIN', 'nc': 'NC-GNN'}
+MODELS = {
+    'gin': 'GIN', 'nc': 'NC-GNN', 'graph_snn': 'GraphSNN', 'nested_gin': 'NGNN',
+    'gin_ak': 'GIN-AK', 'gin_ak_plus': 'GIN-AK+', 'kp_gin': 'KP-GIN', 'kp_gin_plus': 'KP-GIN+',
+    'kp_gin_prime': "KP-GIN'", 'eb_gnn': 'EB-GNN', 'ppgn': 'PPGN', 'ring_gnn': 'RingGNN',
+    'sin': 'SIN', 'cin': 'CIN', 'sat': 'SAT', 'sat_subgraph': 'K-subgraph SAT',
+    'k123': '1-2-3-GNN',
+}  # fmt: skip
+
+# Experiments of configurations whose names do not tell the size of the paper's networks.
+_SIZES_OF_PEERS = {
+    'pattern': 'pattern_4l_500k', 'pattern_100k': 'pattern_4l_100k',
+    'pattern_500k': 'pattern_4l_500k', 'cluster_100k': 'cluster_4l_100k',
+    'cluster_500k': 'cluster_4l_500k',
+}  # fmt: skip
 
 #: The GIN of PATTERN and CLUSTER that is NC-GNN without MLP2, width included. The paper quotes
 #: a wider one with residual connections, which is in the configurations that end so.
@@ -77,17 +90,17 @@ class PaperRun:
     @property
     def model(self) -> str:
         """The model, as the paper names it."""
-        prefix = self.config.partition('_')[0]
+        prefix = split_name(self.config)[0]
         if prefix == 'gin' and self.config.endswith('_cycles'):
             return CYCLES
         if prefix == 'gin' and self.experiment.table == 'sbm' and not self._residual:
             return SAME_WIDTH
-        return MODELS.get(prefix, prefix)
+        return MODELS[prefix]
 
     @property
     def variant(self) -> str:
         """In what the network is not the paper's."""
-        _, _, rest = self.config.partition('_')
+        rest = split_name(self.config)[1]
         name = rest.removeprefix(self.experiment.config).removesuffix('_cycles')
         name = '' if self._residual else name
         return ', '.join(filter(None, [name.strip('_'), *self._changed(network=True)]))
@@ -213,6 +226,20 @@ def parse_changes(text: str) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
+def split_name(config: str) -> tuple[str, str]:
+    """The model of a configuration, by its key in :obj:`MODELS`, and its experiment's name.
+
+    Raises:
+        AggError: If there is no such model.
+    """
+    fitting = [key for key in MODELS if config.startswith(f'{key}_')]
+    if not fitting:
+        raise AggError(f"there is no model that '{config}' could be of")
+    key = max(fitting, key=len)
+    rest = config.removeprefix(f'{key}_')
+    return key, rest if key in ('gin', 'nc') else _SIZES_OF_PEERS.get(rest, rest)
+
+
 def find_experiment(config: str, changes: str) -> Experiment:
     """The experiment that a configuration belongs to by its name.
 
@@ -220,7 +247,7 @@ def find_experiment(config: str, changes: str) -> Experiment:
         AggError: If the paper has none.
     """
     target = parse_changes(changes).get(_TARGET, 'triangle')
-    rest = config.partition('_')[2]
+    rest = split_name(config)[1]
     fitting = [
         paper
         for paper in EXPERIMENTS

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from graphgym_nc.reports.paper.published import EXPERIMENTS
-from graphgym_nc.reports.paper.runs import INNER, PaperRun, find_experiment, group
+from graphgym_nc.reports.paper.runs import INNER, PaperRun, find_experiment, group, split_name
 from graphgym_nc.reports.paper.verdict import verdict
 from graphgym_nc.results.aggregate import AggError
 from graphgym_nc.utils.packaged import packaged_names
@@ -156,6 +156,22 @@ def test_gins_of_pattern_and_cluster():
 
 
 def test_models():
-    configs = ('gin_imdb_b', 'gin_imdb_b_cycles', 'nc_imdb_b', 'other_imdb_b')
+    configs = ('gin_imdb_b', 'gin_imdb_b_cycles', 'nc_imdb_b', 'gin_ak_imdb_b', 'gin_ak_plus_ptc')
     models = [PaperRun([replace(PROTEINS, config=config)]).model for config in configs]
-    assert models == ['GIN', 'GIN + 3-cycle count', 'NC-GNN', 'other']
+    assert models == ['GIN', 'GIN + 3-cycle count', 'NC-GNN', 'GIN-AK', 'GIN-AK+']
+    with pytest.raises(AggError, match="there is no model that 'other_imdb_b' could be of"):
+        split_name('other_imdb_b')
+
+
+@pytest.mark.parametrize(
+    ('config', 'experiment'),
+    [
+        ('gin_ak_plus_pattern', 'pattern_4l_500k'),
+        ('gin_ak_plus_cluster', 'cluster'),
+        ('ring_gnn_cluster_100k', 'cluster_4l_100k'),
+        ('sat_subgraph_pattern', 'pattern_4l_500k'),
+        ('gin_pattern', 'pattern'),
+    ],
+)
+def test_networks_of_other_sizes_stand_in_the_tables_they_are_printed_in(config, experiment):
+    assert find_experiment(config, '').config == experiment

@@ -56,9 +56,9 @@ def test_every_experiment_has_a_table():
 
 
 def test_other_systems_are_rows_of_their_own():
-    rows = seeds(replace(PROTEINS, config='graphsnn_proteins'), 10)
+    rows = seeds(replace(PROTEINS, config='graph_snn_proteins'), 10)
     frame = result_table('tu', group(rows))
-    assert frame[frame['ours'] != '-']['model'].tolist() == ['graphsnn']
+    assert frame[frame['ours'] != '-']['model'].tolist() == ['GraphSNN']
 
 
 def test_the_fullest_run_is_shown():

@@ -1,0 +1,29 @@
+"""Which layers and networks need to know more of a graph than its edges."""
+
+from collections.abc import Callable
+
+import torch_geometric.transforms as T
+from torch_geometric.graphgym.config import cfg
+from torch_geometric.transforms import BaseTransform
+
+_Factory = Callable[[], BaseTransform]
+
+_TRANSFORMS: dict[str, _Factory] = {}
+
+
+def prepares(name: str, factory: _Factory) -> None:
+    """Says which transform gives a graph what a layer or a network needs.
+
+    Args:
+        name: What :obj:`gnn.layer_type` or :obj:`model.type` names.
+        factory: Makes the transform that the configuration asks for. What the transform says of
+            itself must name all that its outcome depends on: it is kept under that name.
+    """
+    _TRANSFORMS[name] = factory
+
+
+def preparation() -> BaseTransform | None:
+    """The transform that the configured network and layer need, if any."""
+    names = dict.fromkeys((cfg.model.type, cfg.gnn.layer_type))
+    transforms = [_TRANSFORMS[name]() for name in names if name in _TRANSFORMS]
+    return T.Compose(transforms) if len(transforms) > 1 else next(iter(transforms), None)
