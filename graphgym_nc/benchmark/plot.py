@@ -1,6 +1,6 @@
 """Draws what was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,40 @@ def plot_accuracy(curves: Sequence[Curve], target: float, path: Path) -> None:
     axis.set(xlabel='seconds of training', ylabel='accuracy on validation, %')
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
+    save_figure(figure, path)
+
+
+def plot_peers(groups: Sequence[Rows], path: Path) -> None:
+    """For every workload, the time and memory of all systems as multiples of GIN's."""
+    figure = Figure(figsize=(3.2 * len(groups) + 1.5, 1 + 0.28 * max(map(len, groups))),
+                    layout='constrained')  # fmt: skip
+    for axis, rows in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
+        place = np.arange(len(rows))
+        for shift, what in ((-0.2, 'time'), (0.2, 'memory')):
+            values = [row[f'{what} over GIN'] for row in rows]
+            axis.barh(place + shift, values, 0.4, label=what)
+        axis.set_yticks(place, [row['system'] for row in rows], fontsize=8)
+        axis.set(xscale='log', title=rows[0]['workload'])
+        axis.axvline(1, color='black', linewidth=0.8)
+        axis.invert_yaxis()
+    axis.legend(fontsize=8)
+    figure.supxlabel("a training step, as a multiple of GIN's", fontsize=9)
+    save_figure(figure, path)
+
+
+def plot_power(groups: Sequence[Rows], pairs: Mapping[str, int], path: Path) -> None:
+    """For every workload, the pairs of BREC that systems tell apart, against their time."""
+    figure = Figure(figsize=(4 * len(groups), 4), layout='constrained')
+    axes = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    for axis, rows in zip(axes, groups, strict=True):
+        for row in (row for row in rows if row['system'] in pairs):
+            x, y = row['time over GIN'], pairs[row['system']]
+            axis.plot(x, y, 'o', markersize=4)
+            axis.annotate(row['system'], (x, y), (4, 3), textcoords='offset points', fontsize=7)
+        axis.set(xscale='log', title=rows[0]['workload'])
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel('pairs of BREC told apart, of 400')
+    figure.supxlabel("time of a training step, as a multiple of GIN's", fontsize=9)
     save_figure(figure, path)
 
 

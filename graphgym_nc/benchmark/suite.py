@@ -20,9 +20,12 @@ from graphgym_nc.benchmark.launches import measure_launches
 from graphgym_nc.benchmark.layer import measure_layer, measure_memory
 from graphgym_nc.benchmark.measure import copy_bandwidth, matmul_flops
 from graphgym_nc.benchmark.paths import TOLERANCE, compare_paths
+from graphgym_nc.benchmark.peers import CASES, measure_peers, pairs_told_apart
 from graphgym_nc.benchmark.plot import (
     plot_accuracy,
     plot_listing,
+    plot_peers,
+    plot_power,
     plot_ratios,
     plot_roofline,
     plot_scaling,
@@ -33,7 +36,7 @@ from graphgym_nc.benchmark.scaling import measure_scaling, slope
 from graphgym_nc.benchmark.step import PARTS, measure_run
 from graphgym_nc.benchmark.sums import measure_sums
 from graphgym_nc.benchmark.triangles import measure_triangles
-from graphgym_nc.benchmark.workloads import Workload, load_workload
+from graphgym_nc.benchmark.workloads import WORKLOADS, Workload, load_workload
 from graphgym_nc.utils.packaged import packaged
 from graphgym_nc.utils.render import markdown
 
@@ -68,6 +71,7 @@ class Options:
         most: The number of messages up to which to scale.
         out: The folder of plots.
         device: Where to run: :obj:`"cpu"` or :obj:`"cuda"`.
+        pairs: The table of the pairs of BREC that systems tell apart, if there is one.
     """
 
     workloads: Sequence[str]
@@ -77,6 +81,7 @@ class Options:
     most: float
     out: Path
     device: str = 'cpu'
+    pairs: Path | None = None
 
 
 def run_suite(names: Sequence[str], options: Options, file: Path | None = None) -> None:
@@ -154,6 +159,7 @@ def of_each(
         rows = [
             measure(load_workload(n, options.datasets).to(options.device), options.repeat)
             for n in options.workloads
+            if n in WORKLOADS
         ]
         if plot is not None:
             plot(rows, path=options.out / file)
@@ -200,8 +206,23 @@ def scaling(options: Options) -> Rows:
 
 
 def sums(options: Options) -> Rows:
-    loaded = (load_workload(name, options.datasets) for name in options.workloads)
+    names = [name for name in options.workloads if name in WORKLOADS]
+    loaded = (load_workload(name, options.datasets) for name in names)
     return [measure_sums(workload, options.repeat) for workload in loaded]
+
+
+def peers(options: Options) -> Rows:
+    if options.device != 'cpu':
+        raise SystemExit("'peers' is measured on the CPU: leave out '--device'")
+    groups = [
+        measure_peers(name, options.datasets, options.repeat)
+        for name in options.workloads
+        if name in CASES
+    ]
+    plot_peers(groups, options.out / 'peers.png')
+    if options.pairs is not None:
+        plot_power(groups, pairs_told_apart(options.pairs), options.out / 'power.png')
+    return [row for rows in groups for row in rows]
 
 
 def equal(options: Options) -> Rows:
@@ -237,13 +258,14 @@ MEASURES: dict[str, Callable[[Options], Rows]] = {
     'equal': equal,
     'roofline': of_each(measure_roofline, plot_roofline, 'roofline.png'),
     'sums': sums,
+    'peers': peers,
     'triton': triton,
 }  # fmt: skip
 
 #: What is measured without a name, by the kind of device.
 USUAL = {
     'cpu': ['layer', 'memory', 'triangles'],
-    'cuda': [name for name in MEASURES if name != 'equal'],
+    'cuda': [name for name in MEASURES if name not in ('equal', 'peers')],
 }
 
 
