@@ -27,7 +27,7 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('peers.ppgn.inputs', one_of(*INPUTS), _INPUTS, 'diagonal'),
     ),
     'The network `ring_gnn`: `gnn.layers_mp` layers of width `gnn.dim_inner`': (
-        Key('peers.ring_gnn.num_nodes', above(0),
+        Key('peers.ring_gnn.num_nodes', above(0, 1e6),
             'About how many nodes a graph has. Half its inverse is the initial weight of the '
             'product of matrices', 10.0),
         Key('peers.ring_gnn.readout_width', integer(0),
