@@ -92,7 +92,7 @@ class PairLinear(torch.nn.Linear):
     of one, without being copied.
     """
 
-    def forward(self, *inputs: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, *inputs: Tensor) -> Tensor:
         weights = self.weight[..., None, None].split([x.size(1) for x in inputs], dim=1)
         out = F.conv2d(inputs[0], weights[0], self.bias)
         for x, weight in zip(inputs[1:], weights[1:], strict=True):

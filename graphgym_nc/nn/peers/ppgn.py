@@ -3,6 +3,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import activation_resolver
 
 from graphgym_nc.nn.peers._pairs import PairLinear, Pairs, num_inputs, padding, without
@@ -49,7 +50,7 @@ class PPGNBlock(torch.nn.Module):
                 *(
                     module
                     for i in range(mlp_depth)
-                    for module in (PairLinear(*widths[i : i + 2]), activation_resolver(act))
+                    for module in (PairLinear(widths[i], widths[i + 1]), activation_resolver(act))
                 )
             )
             for _ in range(2)
@@ -132,8 +133,9 @@ class PPGN(torch.nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for block, lin in zip(self.blocks, self.lins, strict=True):
-            block.reset_parameters()
+        reset(self.blocks)
+        for lin in self.lins:
+            assert isinstance(lin, torch.nn.Linear)
             torch.nn.init.xavier_uniform_(lin.weight)
             torch.nn.init.zeros_(lin.bias)
 

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.nn import MLP
+from torch_geometric.nn.inits import reset
 
 from graphgym_nc.nn.peers._pairs import Pairs, num_inputs, padding, without
 
@@ -157,7 +158,7 @@ class RingGNN(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.nodes, self.inputs = nodes, inputs
-        self.act = torch.nn.ReLU()
+        self.act: torch.nn.Module = torch.nn.ReLU()
         widths = [num_inputs(in_channels, inputs)] + [hidden_channels] * num_layers
         self.convs = torch.nn.ModuleList(
             RingGNNConv(width, hidden_channels, num_nodes) for width in widths[:-1]
@@ -167,8 +168,7 @@ class RingGNN(torch.nn.Module):
         self.mlp = MLP([width, *within, out_channels], norm=None)
 
     def reset_parameters(self) -> None:
-        for conv in self.convs:
-            conv.reset_parameters()
+        reset(self.convs)
         self.mlp.reset_parameters()
 
     def forward(
