@@ -10,6 +10,8 @@ _Factory = Callable[[], BaseTransform]
 
 _TRANSFORMS: dict[str, _Factory] = {}
 
+_PAIRS: dict[str, Callable[[], int]] = {}
+
 
 def prepares(name: str, factory: _Factory) -> None:
     """Says which transform gives a graph what a layer or a network needs.
@@ -27,3 +29,21 @@ def preparation() -> BaseTransform | None:
     names = dict.fromkeys((cfg.model.type, cfg.gnn.layer_type))
     transforms = [_TRANSFORMS[name]() for name in names if name in _TRANSFORMS]
     return T.Compose(transforms) if len(transforms) > 1 else next(iter(transforms), None)
+
+
+def keeps_pairs(name: str, bytes_per_pair: Callable[[], int]) -> None:
+    """Says that a network pads graphs to the largest of a batch, and keeps values for all pairs
+    of their nodes.
+
+    Args:
+        name: What :obj:`model.type` names.
+        bytes_per_pair: How many bytes the configured network keeps for a pair until the backward
+            pass.
+    """
+    _PAIRS[name] = bytes_per_pair
+
+
+def bytes_per_pair() -> int:
+    """What the configured network keeps for every pair of nodes; 0 if for none."""
+    count = _PAIRS.get(cfg.model.type)
+    return 0 if count is None else count()

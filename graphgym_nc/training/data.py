@@ -32,7 +32,7 @@ from graphgym_nc.graphgym.loader import load_dataset
 from graphgym_nc.graphgym.preparation import preparation
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader
-from graphgym_nc.training.prepare import prepare
+from graphgym_nc.training.prepare import check_pairs, prepare
 from graphgym_nc.triangles.loader import move
 from graphgym_nc.utils.files import is_full
 from graphgym_nc.utils.split_names import SPLITS
@@ -88,6 +88,7 @@ class DataModule(pl.LightningDataModule):
         _check_encoders(example)
         _set_dimensions(example)
         cfg.share.num_splits = len(self._parts)
+        check_pairs(self.dataset)
         self.graphs = self.dataset._data
         transform = preparation()
         if transform is not None:

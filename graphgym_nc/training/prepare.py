@@ -18,6 +18,7 @@ from tqdm import tqdm
 from graphgym_nc import __version__
 from graphgym_nc.datasets.fingerprint import data_fingerprint
 from graphgym_nc.datasets.generated import prepared_alone
+from graphgym_nc.graphgym.preparation import bytes_per_pair
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.structures.data import StructureData, TooLargeError, check_size, gigabytes
 from graphgym_nc.utils.files import replacing
@@ -113,6 +114,32 @@ def _check_batch(estimate: _Estimate, transform: BaseTransform) -> None:
         check_size(nbytes, f'{transform} of a batch')
     except TooLargeError as error:
         raise ConfigError(f"'train.batch_size' is {cfg.train.batch_size}: {error}") from error
+
+
+def check_pairs(dataset: InMemoryDataset) -> None:
+    """Makes sure that a network that keeps values for all pairs of nodes has room for a batch
+    with the largest graph.
+
+    Raises:
+        ConfigError: If it has not.
+    """
+    nbytes = bytes_per_pair()
+    if not nbytes:
+        return
+    sizes = (dataset.slices or {}).get('x')
+    largest = (
+        max(int(data.num_nodes) for data in dataset) if sizes is None else int(sizes.diff().max())
+    )
+    number = min(cfg.train.batch_size, len(dataset))
+    what = f'the pairs of nodes of {number} graphs, padded to the largest, of {largest:,} nodes,'
+    try:
+        check_size(number * largest**2 * nbytes, what)
+    except TooLargeError as error:
+        raise ConfigError(
+            f"'train.batch_size' is {cfg.train.batch_size}: {error}; take a smaller one and a "
+            f"larger 'optim.batch_accumulation', or a smaller 'gnn.dim_inner', or data with "
+            f'smaller graphs'
+        ) from error
 
 
 def _kept(dataset: InMemoryDataset, transform: BaseTransform) -> tuple[Data, dict[str, Any]]:

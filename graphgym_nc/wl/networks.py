@@ -10,6 +10,7 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
+from graphgym_nc.wl.peers.dense import ppgn, ring_gnn
 
 _CHUNK = 128
 
@@ -44,6 +45,8 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
+    'ppgn': Network('PPGN', ppgn, {'channels': 32, 'num_layers': 5, 'lr': 1e-4, 'batch_size': 32}),
+    'ring_gnn': Network('RingGNN', ring_gnn),
 }
 
 #: Names that these networks had before.

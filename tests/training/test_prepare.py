@@ -10,7 +10,7 @@ from graphgym_nc.graphgym import preparation
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.structures import data as structures
 from graphgym_nc.training.data import DataModule
-from graphgym_nc.training.prepare import data_fingerprint
+from graphgym_nc.training.prepare import check_pairs, data_fingerprint
 from tests.reference import dense_graph
 
 GRAPHS, EDGES = 12, 8
@@ -192,3 +192,32 @@ def test_samplers_are_refused(prepared, cfg):
     del one.split_idxs
     with pytest.raises(ConfigError, match=r"'train.sampler' is 'random_node', but"):
         prepared(dataset=one)
+
+
+@pytest.mark.parametrize(('slices', 'batch_size'), [(True, 1), (False, 1), (True, 64)])
+def test_pairs_that_do_not_fit(prepared, cfg, monkeypatch, slices, batch_size):
+    """Twelve graphs of 5 nodes: 25 pairs of 100 bytes for each."""
+    monkeypatch.setitem(preparation._PAIRS, 'toynet', lambda: 100)
+    cfg.model.type, cfg.train.batch_size = 'toynet', batch_size
+    dataset = Toy()
+    if not slices:  # of node features, as there are none
+        graphs = [Data(edge_index=dense_graph(5), num_nodes=5) for _ in range(GRAPHS)]
+        dataset.data, dataset.slices = dataset.collate(graphs)
+    number = min(batch_size, GRAPHS)
+    monkeypatch.setattr('os.sysconf', lambda name: 2 * number * 2500 if 'SIZE' in name else 1)
+    check_pairs(dataset)
+    monkeypatch.setattr('os.sysconf', lambda name: 2 * number * 2500 - 2 if 'SIZE' in name else 1)
+    with pytest.raises(
+        ConfigError,
+        match=rf"'train.batch_size' is {batch_size}: the pairs of nodes of {number} graphs, "
+        r'padded to the largest, of 5 nodes, would take .*; take a smaller one',
+    ):
+        check_pairs(dataset)
+
+
+def test_pairs_are_checked_before_work_starts(prepared, cfg, monkeypatch):
+    monkeypatch.setitem(preparation._PAIRS, 'toynet', lambda: 10**15)
+    cfg.model.type = 'toynet'
+    with pytest.raises(ConfigError, match=r"'train\.batch_size' is 4: the pairs of nodes"):
+        prepared()
+    assert Chains.calls == 0
