@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
+from graphgym_nc.wl.peers.subgraphs import AKEncoder, NestedEncoder
 
 _CHUNK = 128
 
@@ -44,6 +46,11 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
+    'nested_gin': Network('NGNN', NestedEncoder, {
+        'channels': 16, 'num_layers': 6, 'lr': 1e-4, 'weight_decay': 1e-5, 'batch_size': 32}),
+    'gin_ak': Network('GIN-AK', partial(AKEncoder, hop_channels=0, context=False)),
+    'gin_ak_plus': Network('GIN-AK+', partial(AKEncoder, hops=6), {
+        'channels': 32, 'num_layers': 4, 'lr': 1e-4, 'weight_decay': 1e-5, 'batch_size': 32}),
 }
 
 #: Names that these networks had before.
