@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+import numpy as np
 import torch
+from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
@@ -16,9 +18,9 @@ class SubgraphDrop(BaseTransform):
     subset, drawn anew each time, after the `"From Stars to Subgraphs: Uplifting Any GNN with Local
     Structure Awareness" <https://arxiv.org/abs/2110.03753>`_ paper.
 
-    Every node is in :obj:`redundancy` of those chosen, or in all that it was in if these are fewer.
-    A node without a subgraph gets the mean of its neighbours that are one step nearer to those
-    that have one. They have got theirs in the same way.
+    Every node is in :obj:`redundancy` of those chosen, or in all that it was in if these are
+    fewer. A node without a subgraph gets the mean of its neighbours that are one step nearer to
+    those that have one. They have got theirs in the same way.
 
     All subgraphs stay beside those chosen, for evaluation.
 
@@ -81,7 +83,9 @@ def keep_roots(subgraphs: Subgraphs, chosen: Tensor, edge_index: Tensor) -> Subg
     index, num_nodes = subgraphs.index[row_kept], chosen.numel()
     root_row = new_row[subgraphs.root_row[chosen]]
     means = _nearest_means(chosen, edge_index)
-    to, of_root = means.indices()
+    to, of_root, weight = (
+        torch.from_numpy(values).to(index.device) for values in (*means.coords, means.data)
+    )
     before = torch.bincount(subgraphs.index, minlength=num_nodes)
     return replace(
         subgraphs,
@@ -91,28 +95,25 @@ def keep_roots(subgraphs: Subgraphs, chosen: Tensor, edge_index: Tensor) -> Subg
         root_index=subgraphs.root_index[row_kept],
         root_row=root_row,
         hop=subgraphs.hop[row_kept],
-        est_index=to,
-        est_row=new_row[subgraphs.root_row[of_root]],
-        est_weight=means.values(),
+        est_index=to.long(),
+        est_row=new_row[subgraphs.root_row[of_root.long()]],
+        est_weight=weight,
         scale=before / torch.bincount(index, minlength=num_nodes),
     )
 
 
-def _nearest_means(chosen: Tensor, edge_index: Tensor) -> Tensor:
+def _nearest_means(chosen: Tensor, edge_index: Tensor) -> coo_array:
     """Nodes times nodes: of which chosen nodes, by which weights, every node gets its own."""
-    node, size = chosen.nonzero().flatten(), [chosen.numel()] * 2
-    last = _matrix(node, node, torch.ones(node.numel(), device=node.device), size)
-    known, total = chosen, last
+    known, (source, target), size = chosen.cpu().numpy(), edge_index.cpu().numpy(), chosen.numel()
+    nodes = known.nonzero()[0]
+    total = last = csr_array((np.ones(nodes.size, np.float32), (nodes, nodes)), (size, size))
     while True:
         # An edge leads from a node to a root that has it in its subgraph.
-        to, nearer = edge_index[:, known[edge_index[1]] & ~known[edge_index[0]]]
-        if to.numel() == 0:
-            return total.coalesce()
-        weight = 1 / torch.bincount(to, minlength=size[0])[to]
-        last = torch.sparse.mm(_matrix(to, nearer, weight, size), last)
-        total = total + last
-        known = known.index_fill(0, to, True)
-
-
-def _matrix(row: Tensor, col: Tensor, value: Tensor, size: list[int]) -> Tensor:
-    return torch.sparse_coo_tensor(torch.stack([row, col]), value, size, check_invariants=False)
+        step = known[target] & ~known[source]
+        if not step.any():
+            return total.tocoo()
+        to = source[step]
+        weight = 1 / np.bincount(to, minlength=size)[to].astype(np.float32)
+        last = csr_array((weight, (to, target[step])), (size, size)) @ last
+        total, known = total + last, known.copy()
+        known[to] = True

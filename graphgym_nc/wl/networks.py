@@ -46,11 +46,30 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
-    'nested_gin': Network('NGNN', NestedEncoder, {
-        'channels': 16, 'num_layers': 6, 'lr': 1e-4, 'weight_decay': 1e-5, 'batch_size': 32}),
+    'nested_gin': Network(
+        'NGNN',
+        NestedEncoder,
+        {
+            'channels': 16,
+            'num_layers': 6,
+            'batch_size': 16,
+            'max_epochs': 30,
+            'weight_decay': 1e-5,
+            'loss_threshold': 0.01,
+        },
+    ),
     'gin_ak': Network('GIN-AK', partial(AKEncoder, hop_channels=0, context=False)),
-    'gin_ak_plus': Network('GIN-AK+', partial(AKEncoder, hops=6), {
-        'channels': 32, 'num_layers': 4, 'lr': 1e-4, 'weight_decay': 1e-5, 'batch_size': 32}),
+    'gin_ak_plus': Network(
+        'GIN-AK+',
+        partial(AKEncoder, hops=6),
+        {
+            'num_layers': 4,
+            'batch_size': 16,
+            'max_epochs': 10,
+            'weight_decay': 1e-5,
+            'loss_threshold': 0.1,
+        },
+    ),
 }
 
 #: Names that these networks had before.

@@ -24,7 +24,9 @@ def test_nodes_are_covered_and_subgraphs_stay_whole(redundancy, transform, graph
     assert torch.equal(kept.index[kept.edge_index], data.edge_index[:, kept.edge])
     assert kept.root_index[kept.root_row].tolist() == sorted(kept_nodes)
     for node in range(data.num_nodes):
-        before, after = (sum(node in inside for inside in of.values()) for of in (nodes, kept_nodes))
+        before, after = (
+            sum(node in inside for inside in of.values()) for of in (nodes, kept_nodes)
+        )
         assert after >= min(before, redundancy)
         assert kept.scale[node] == pytest.approx(before / after)
 

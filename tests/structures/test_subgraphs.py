@@ -105,7 +105,9 @@ def test_walks_go_along_edges(graph):
     nodes, edges = as_sets(subgraphs)
     for root, inside in nodes.items():
         assert edges.get(root, []) == induced(data, inside)
-        back = nx.DiGraph([tuple(data.edge_index[:, i].flip(0).tolist()) for i in edges.get(root, [])])
+        back = nx.DiGraph(
+            [tuple(data.edge_index[:, i].flip(0).tolist()) for i in edges.get(root, [])]
+        )
         back.add_node(root)
         assert inside == dict(nx.single_source_shortest_path_length(back, root))
         assert max(inside.values()) <= 4

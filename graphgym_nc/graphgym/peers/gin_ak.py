@@ -70,6 +70,10 @@ class GINAKLayer(torch.nn.Module):
         adjacency = edge_attr = None
         if self.edge_dim is None:
             adjacency = neighbours_of(batch)
+        elif batch.get('edge_attr') is None:
+            raise ConfigError(
+                "'peers.gin_ak.edge_features' is True, but the graphs have none: set it to False"
+            )
         else:
             edge_attr = batch.edge_attr.view(batch.num_edges, -1).to(batch.x.dtype)
         batch.x = self.model(batch.x, batch.edge_index, subgraphs, edge_attr, adjacency)

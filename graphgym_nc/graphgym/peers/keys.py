@@ -50,8 +50,8 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'SubgraphDrop: only so many subgraphs with every node in them are trained with, drawn '
             'anew each time; 0 for all', 0),
         Key('peers.gin_ak.idle_norms', FLAG,
-            'Whether to make the BatchNorm layers, too, that the authors make and never apply: the '
-            'published numbers of parameters have them', False),
+            'Whether to make the BatchNorm layers, too, that the authors make and never apply: '
+            'the published numbers of parameters have them', False),
     ),
 }
 # fmt: on

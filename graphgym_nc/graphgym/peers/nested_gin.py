@@ -39,8 +39,8 @@ class NestedGNNNetwork(torch.nn.Module):
         check_task()
         if is_prepared(cfg.gnn.layer_type):
             raise ConfigError(
-                f"'gnn.layer_type: {cfg.gnn.layer_type}' needs to know more of a subgraph than its "
-                f"edges: take another layer with 'model.type: nested_gin'"
+                f"'gnn.layer_type: {cfg.gnn.layer_type}' needs to know more of a subgraph than "
+                f"its edges: take another layer with 'model.type: nested_gin'"
             )
         width, options = cfg.gnn.dim_inner, cfg.peers.nested_gin
         self.encoder = FeatureEncoder(dim_in)

@@ -69,7 +69,7 @@ class GINAKConv(torch.nn.Module):
         edge_types (int, optional): Number of learned vectors of edges without
             features, of which all have the first. (default: :obj:`1`)
         dropout (float, optional): Dropout probability. (default: :obj:`0.`)
-        act (str, optional): The activation. (default: :obj:`"relu"`)
+        act (str or torch.nn.Module, optional): The activation. (default: :obj:`"relu"`)
         norm (str, optional): The normalization. (default: :obj:`"batch_norm"`)
 
     Shapes:
@@ -93,7 +93,7 @@ class GINAKConv(torch.nn.Module):
         edge_dim: int | None = None,
         edge_types: int = 1,
         dropout: float = 0.0,
-        act: str = 'relu',
+        act: str | torch.nn.Module = 'relu',
         norm: str | None = 'batch_norm',
     ) -> None:
         super().__init__()

@@ -85,7 +85,10 @@ def test_labels_by_hand():
     assert node_labels(subgraphs, 'hop', 1)[of_first].tolist() == [[0], [1], [1], [2], [2]]
     subgraphs.hop[of_first.nonzero()[4]] = -1
     assert node_labels(subgraphs, 'hop', 3)[of_first].tolist()[4] == [4]
-    assert int(node_labels(subgraphs, 'spd', 3).max()) < NestedGNN(1, 1, 1, None, 'spd', 3).embedding.num_embeddings
+    assert (
+        int(node_labels(subgraphs, 'spd', 3).max())
+        < NestedGNN(1, 1, 1, None, 'spd', 3).embedding.num_embeddings
+    )
 
 
 def test_any_layer_of_pyg():
