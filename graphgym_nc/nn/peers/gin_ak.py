@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -154,7 +154,10 @@ class GINAKConv(torch.nn.Module):
             adjacency: The sources of every node's edges, if they are known for many layers.
         """
         size, hop = x.size(0), (subgraphs.hop + 1).clamp(max=NUM_HOPS - 1)
-        edge = self.edge_encoder.weight[0] if edge_attr is None else self.edge_encoder(edge_attr)
+        if edge_attr is None:
+            edge = cast(Tensor, self.edge_encoder.weight)[0]
+        else:
+            edge = self.edge_encoder(edge_attr)
         rows = x[subgraphs.index]
         if self.hop_embedding is not None:
             rows = torch.cat([rows, self.hop_embedding(hop)], dim=-1)
@@ -163,8 +166,9 @@ class GINAKConv(torch.nn.Module):
         root = subgraphs.root_row
         centroid = self._gated('centroid', rows[root], hop[root])
         of_subgraph = self._pooled('subgraph', rows, hop, subgraphs.root_index, size)
-        if subgraphs.est_index is not None:
-            centroid, of_subgraph = _spread(centroid, of_subgraph, subgraphs)
+        if subgraphs.est_weight is not None:
+            weight = subgraphs.est_weight.to(rows.dtype).unsqueeze(-1)
+            centroid, of_subgraph = _spread(centroid, of_subgraph, subgraphs, weight)
         parts = [centroid, of_subgraph]
         if self.context:
             context = self._pooled('context', rows, hop, subgraphs.index, size)
@@ -230,12 +234,13 @@ def _mlp(sizes: list[int], options: dict[str, Any], plain_last: bool = True) -> 
     return MLP(sizes, bias=options['norm'] is None, plain_last=plain_last, **options)
 
 
-def _spread(centroid: Tensor, of_subgraph: Tensor, subgraphs: Subgraphs) -> tuple[Tensor, Tensor]:
+def _spread(
+    centroid: Tensor, of_subgraph: Tensor, subgraphs: Subgraphs, weight: Tensor
+) -> tuple[Tensor, Tensor]:
     """Gives all nodes what only some have, by the mean of those that are nearest."""
     root = subgraphs.root_index[subgraphs.root_row]
     known = torch.cat(
         [centroid.new_zeros(of_subgraph.shape).index_copy(0, root, centroid), of_subgraph], dim=-1
     )
-    weight = subgraphs.est_weight.to(known.dtype).unsqueeze(-1)
     given = known[subgraphs.root_index[subgraphs.est_row]] * weight
     return scatter(given, subgraphs.est_index, 0, known.size(0)).chunk(2, dim=-1)

@@ -3,6 +3,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 from torch_geometric.nn import MLP, GINConv
+from torch_geometric.nn.inits import reset
 from torch_geometric.utils import scatter
 
 from graphgym_nc.structures.subgraphs import Subgraphs
@@ -82,7 +83,7 @@ class NestedGNN(torch.nn.Module):
             raise ValueError(f"'labels' must be one of {', '.join(LABELS)} (got '{labels}')")
         self.in_channels, self.hidden_channels = in_channels, hidden_channels
         self.labels, self.hops, self.pooling = labels, hops, pooling
-        self.embedding = None
+        self.embedding: torch.nn.Embedding | None = None
         if labels != 'none':
             self.embedding = torch.nn.Embedding(hops + 3, label_channels)
             in_channels += label_channels
@@ -97,10 +98,8 @@ class NestedGNN(torch.nn.Module):
 
     def reset_parameters(self) -> None:
         """Resets all learnable parameters of the module."""
-        if self.embedding is not None:
-            self.embedding.reset_parameters()
-        for conv in self.convs:
-            conv.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     def forward(self, x: Tensor, subgraphs: Subgraphs, edge_attr: Tensor | None = None) -> Tensor:
         """Runs the forward pass.
