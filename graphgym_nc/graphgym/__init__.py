@@ -13,6 +13,8 @@ import graphgym_nc.graphgym.loader
 import graphgym_nc.graphgym.loss
 import graphgym_nc.graphgym.metric
 import graphgym_nc.graphgym.network
+import graphgym_nc.graphgym.peers.gin_ak
+import graphgym_nc.graphgym.peers.nested_gin
 import graphgym_nc.graphgym.peers.ppgn
 import graphgym_nc.graphgym.peers.ring_gnn
 import graphgym_nc.graphgym.scheduler

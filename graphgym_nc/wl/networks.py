@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch_geometric.data import Batch
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
 from graphgym_nc.wl.peers.dense import ppgn, ring_gnn
+from graphgym_nc.wl.peers.subgraphs import AKEncoder, NestedEncoder
 
 _CHUNK = 128
 
@@ -47,6 +49,30 @@ NETWORKS: dict[str, Network] = {
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
     'ppgn': Network('PPGN', ppgn, {'channels': 32, 'num_layers': 5, 'lr': 1e-4, 'batch_size': 32}),
     'ring_gnn': Network('RingGNN', ring_gnn),
+    'nested_gin': Network(
+        'NGNN',
+        NestedEncoder,
+        {
+            'channels': 16,
+            'num_layers': 6,
+            'batch_size': 16,
+            'max_epochs': 30,
+            'weight_decay': 1e-5,
+            'loss_threshold': 0.01,
+        },
+    ),
+    'gin_ak': Network('GIN-AK', partial(AKEncoder, hop_channels=0, context=False)),
+    'gin_ak_plus': Network(
+        'GIN-AK+',
+        partial(AKEncoder, hops=6),
+        {
+            'num_layers': 4,
+            'batch_size': 16,
+            'max_epochs': 10,
+            'weight_decay': 1e-5,
+            'loss_threshold': 0.1,
+        },
+    ),
 }
 
 #: Names that these networks had before.

@@ -24,7 +24,8 @@ def test_embeddings_do_not_depend_on_numbering_or_company(name):
     torch.testing.assert_close(alone, together, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize('name', NETWORKS)
+# On subgraphs of one hop, NGNN does not see what is farther away: see wl/peers/test_subgraphs.py.
+@pytest.mark.parametrize('name', NETWORKS.keys() - {'nested_gin'})
 def test_no_network_falls_behind_1_wl(name):
     graphs = [graph for graph in graph_atlas_g() if 0 < len(graph) < 7]
     classes = torch.tensor(wl_classes(graphs, '1-wl'))

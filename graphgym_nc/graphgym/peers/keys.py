@@ -1,8 +1,9 @@
 """The keys of the systems that NC-GNN is compared with, and how their structures are prepared."""
 
 from graphgym_nc.graphgym.key import Key
-from graphgym_nc.graphgym.rules import above, integer, one_of
+from graphgym_nc.graphgym.rules import FLAG, above, integer, one_of
 from graphgym_nc.nn.peers._pairs import INPUTS
+from graphgym_nc.nn.peers.nested_gin import LABELS
 
 _INPUTS = (
     'What a pair of nodes is given: the normalised adjacency in the first channel, and node '
@@ -34,6 +35,45 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'Width of the hidden layer of the readout (its authors: 32); 0 for two such layers, '
             'of a half and a quarter of the width of their input (benchmarking-gnns)', 0),
         Key('peers.ring_gnn.inputs', one_of(*INPUTS), _INPUTS, 'diagonal'),
+    ),
+    'Nested GNNs: the network `nested_gin`, of layers of `gnn.layer_type`': (
+        Key('peers.nested_gin.hops', integer(1, 1000), 'Hops of the rooted subgraphs', 3),
+        Key('peers.nested_gin.labels', one_of(*LABELS),
+            'What a node of a subgraph knows of its place in it: nothing, its distance from the '
+            'root, or (`spd`, the authors\' default) also whether several ways lead there', 'spd'),
+        Key('peers.nested_gin.label_dim', integer(1, 10000),
+            'Width of the learned vectors of labels', 8),
+    ),
+    'GIN-AK and GIN-AK+: the layer `gin_akconv`, and the network `gin_ak`': (
+        Key('peers.gin_ak.hops', integer(1, 1000), 'Hops of the rooted subgraphs', 3),
+        Key('peers.gin_ak.walk_length', integer(0, 1000),
+            'Steps of the random walks that subgraphs are made of, drawn anew each time; 0 for '
+            'subgraphs of `peers.gin_ak.hops`', 0),
+        Key('peers.gin_ak.walk_repeat', integer(1, 1000), 'Number of walks from every node', 5),
+        Key('peers.gin_ak.hop_dim', integer(0, 10000),
+            'Width of the learned vectors of distances from the root, which nodes and gates know; '
+            '0 for none (GIN-AK)', 16),
+        Key('peers.gin_ak.context', FLAG,
+            'Whether a node is told what it is in the subgraphs of others (GIN-AK: False)', True),
+        Key('peers.gin_ak.inner_layers', integer(1, 1000),
+            'Number of layers on the subgraphs, within each layer', 1),
+        Key('peers.gin_ak.mlp_layers', integer(1, 1000),
+            'Number of Linear layers before pooling a subgraph, and after', 1),
+        Key('peers.gin_ak.combine', one_of('concat', 'add'),
+            'How the node, its subgraph and its context are put together', 'concat'),
+        Key('peers.gin_ak.parallel', FLAG,
+            'Whether each layer adds one on the graph itself; for random walks, which miss '
+            'neighbours', False),
+        Key('peers.gin_ak.edge_features', FLAG, 'Whether edge features are read', False),
+        Key('peers.gin_ak.edge_types', integer(1, 10000),
+            'Number of learned vectors of edges without features, of which only the first is used '
+            '(the published numbers of parameters have 2)', 1),
+        Key('peers.gin_ak.redundancy', integer(0, 1000000),
+            'SubgraphDrop: only so many subgraphs with every node in them are trained with, drawn '
+            'anew each time; 0 for all', 0),
+        Key('peers.gin_ak.idle_norms', FLAG,
+            'Whether to make the BatchNorm layers, too, that the authors make and never apply: '
+            'the published numbers of parameters have them', False),
     ),
 }
 # fmt: on

@@ -1,6 +1,8 @@
 """The systems that NC-GNN is compared with, as layers and models for any PyG user."""
 
+from graphgym_nc.nn.peers.gin_ak import GINAKConv
+from graphgym_nc.nn.peers.nested_gin import NestedGNN
 from graphgym_nc.nn.peers.ppgn import PPGN, PPGNBlock
 from graphgym_nc.nn.peers.ring_gnn import RingGNN, RingGNNConv
 
-__all__ = ['PPGN', 'PPGNBlock', 'RingGNN', 'RingGNNConv']
+__all__ = ['PPGN', 'GINAKConv', 'NestedGNN', 'PPGNBlock', 'RingGNN', 'RingGNNConv']

@@ -1,0 +1,35 @@
+"""The heads of networks of other systems."""
+
+from collections.abc import Callable
+
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import cfg
+
+from graphgym_nc.graphgym.validation import ConfigError
+
+
+def check_task() -> None:
+    """Checks that nodes or graphs are to be predicted.
+
+    Raises:
+        ConfigError: If it is anything else.
+    """
+    if cfg.dataset.task not in ('node', 'graph'):
+        raise ConfigError(
+            f"'dataset.task' is '{cfg.dataset.task}', but 'model.type: {cfg.model.type}' is for "
+            f"'node' and 'graph'"
+        )
+
+
+def predict(
+    batch: Data, x: Tensor, classifier: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """The scores and labels of graphs, pooled by :obj:`model.graph_pooling`, or of nodes: those of
+    the split if it has a mask, else all.
+    """
+    if cfg.dataset.task == 'graph':
+        return classifier(register.pooling_dict[cfg.model.graph_pooling](x, batch.batch)), batch.y
+    score, mask = classifier(x), batch.get(f'{batch.get("split")}_mask')
+    return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
