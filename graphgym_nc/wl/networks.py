@@ -10,6 +10,8 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
+from graphgym_nc.wl.peers.eb_gnn import EBGNNEncoder
+from graphgym_nc.wl.peers.graph_snn import GraphSNNEncoder
 
 _CHUNK = 128
 
@@ -44,6 +46,8 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
+    'graph_snn': Network('GraphSNN', GraphSNNEncoder),
+    'eb_gnn': Network('EB-GNN', EBGNNEncoder, {'channels': 16, 'num_layers': 9}),
 }
 
 #: Names that these networks had before.
