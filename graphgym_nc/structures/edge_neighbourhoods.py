@@ -28,7 +28,7 @@ class EdgeNeighbourhoods(BaseTransform):
       :math:`(b, a)`, :math:`(a, c)`, :math:`(c, a)`, :math:`(b, c)`, :math:`(c, b)` of every
       triangle. This takes 48 bytes for each.
     * :obj:`edge_state`, of shape :obj:`[E]`, if there are edge features: the state of every
-      column of :obj:`edge_index` (for a loop that is dropped, some other).
+      column of :obj:`edge_index` (for a loop, the first of its node's).
     """
 
     def forward(self, data: Data) -> Data:
@@ -46,8 +46,9 @@ class EdgeNeighbourhoods(BaseTransform):
             key, pairs[0] * num_nodes + pairs[1]
         )
         if data.edge_attr is not None:
-            state = torch.searchsorted(key, edge_index[0] * num_nodes + edge_index[1])
-            tensors['edge_state'] = state.clamp(max=max(key.numel() - 1, 0))
+            source, target = edge_index
+            column = source * num_nodes + target.masked_fill(source == target, 0)
+            tensors['edge_state'] = torch.searchsorted(key, column)
         return attach(data, tensors)
 
     def __repr__(self) -> str:
