@@ -71,9 +71,7 @@ def _count_by_bits(
 
 
 @compiled
-def _count_in_lists(
-    edges: Array, first: int, last: int, triangles: Array, cliques: Array
-) -> None:
+def _count_in_lists(edges: Array, first: int, last: int, triangles: Array, cliques: Array) -> None:
     _, rowptr, heads, ids = _orient(edges, first, last)
     size = last - first
     edge_a, edge_b = np.full(size, -1, np.int64), np.full(size, -1, np.int64)

@@ -42,9 +42,7 @@ class EdgeNeighbourhoods(BaseTransform):
         a, b, c = find_triangles(edge_index, num_nodes)
         check_size(2 * 6 * a.nbytes, 'the states of the triangles')
         pairs = torch.stack([a, b, a, c, b, c]), torch.stack([b, a, c, a, c, b])
-        tensors['state_triangle_index'] = torch.searchsorted(
-            key, pairs[0] * num_nodes + pairs[1]
-        )
+        tensors['state_triangle_index'] = torch.searchsorted(key, pairs[0] * num_nodes + pairs[1])
         if data.edge_attr is not None:
             source, target = edge_index
             column = source * num_nodes + target.masked_fill(source == target, 0)

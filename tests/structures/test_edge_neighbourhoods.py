@@ -31,9 +31,7 @@ def test_equals_sets(kernel, graph):
     states = [(u, v) for u in range(num_nodes) for v in sorted(adjacent[u] or {u})]
     assert list(map(tuple, data.state_index.t().tolist())) == states
 
-    triangles = [
-        [states[i] for i in column] for column in data.state_triangle_index.t().tolist()
-    ]
+    triangles = [[states[i] for i in column] for column in data.state_triangle_index.t().tolist()]
     assert triangles == [
         [(a, b), (b, a), (a, c), (c, a), (b, c), (c, b)]
         for a, b, c in naive_triangles(edge_index, num_nodes)
@@ -78,5 +76,5 @@ def test_what_does_not_fit(monkeypatch):
 
 def test_transform():
     assert repr(EdgeNeighbourhoods()) == 'EdgeNeighbourhoods()'
-    with pytest.raises(ValueError, match="needs 'data.edge_index'"):
+    with pytest.raises(ValueError, match=r"needs 'data\.edge_index'"):
         EdgeNeighbourhoods()(Data(num_nodes=2))

@@ -112,5 +112,5 @@ def test_a_regular_graph_looks_the_same_whatever_its_triangles():
 
 def test_transform():
     assert repr(StructuralCoefficients(1.0)) == 'StructuralCoefficients(power=1.0)'
-    with pytest.raises(ValueError, match="needs 'data.edge_index'"):
+    with pytest.raises(ValueError, match=r"needs 'data\.edge_index'"):
         StructuralCoefficients()(Data(num_nodes=2))

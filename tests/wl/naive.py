@@ -71,9 +71,7 @@ def naive_edge_colors(graphs, rounds):
         color = {key: names.setdefault(signature(*key), len(names)) for key in color}
     if rounds == 0:
         return list(label.values())
-    return [
-        (label[i, v], multiset(color[i, v, w] for w in graphs[i][v])) for i, v in label
-    ]
+    return [(label[i, v], multiset(color[i, v, w] for w in graphs[i][v])) for i, v in label]
 
 
 def naive_triple_colors(graphs, equality=True, max_iter=None):

@@ -50,9 +50,7 @@ class GraphSNNEConvLayer(_EdgeLayer):
         super().__init__(layer_config, GraphSNNEConv, _ogb_arguments)
 
     def update(self, batch: Data) -> Tensor:
-        return self.model(
-            batch.x, batch.edge_index, _coefficients(batch), self.edge_attr(batch)
-        )
+        return self.model(batch.x, batch.edge_index, _coefficients(batch), self.edge_attr(batch))
 
 
 @register_once(register.stage_dict, 'ogbsum')

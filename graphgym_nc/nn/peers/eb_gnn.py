@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -68,7 +68,7 @@ class EBConv(torch.nn.Module):
         return out + scatter(self._of_pairs(h, pairs), pairs[2], dim_size=size)
 
     def _of_pairs(self, h: Tensor, pairs: Tensor) -> Tensor:
-        lin, norm = self.lins[1], self.norms[1]
+        lin, norm = cast(torch.nn.Linear, self.lins[1]), self.norms[1]
         first, second = lin.weight.chunk(2, dim=1)
         z = F.linear(h, first)[pairs[0]]
         z += F.linear(h, second, lin.bias)[pairs[1]]
@@ -115,11 +115,12 @@ class EBGNN(torch.nn.Module):
         - **output:** states :math:`(S, F)`
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         in_channels: int,
         channels: int,
         num_layers: int,
+        *,
         edge_dim: int | None = None,
         act: str | Callable[..., Any] = 'relu',
         dropout: float = 0.0,

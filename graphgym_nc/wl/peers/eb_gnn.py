@@ -29,8 +29,11 @@ class EBGNNEncoder(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.edges = EBGNN(1, channels, num_layers, act=activation(), batch_norm=False)
-        last = out_channels is not None
-        self.lin = torch.nn.Linear(channels, out_channels) if last else torch.nn.Identity()
+        self.lin = (
+            torch.nn.Identity()
+            if out_channels is None
+            else torch.nn.Linear(channels, out_channels)
+        )
 
     def forward(self, data: Data) -> Tensor:
         """Embeds a batch of graphs, into shape :obj:`[num_graphs, channels]`."""

@@ -32,8 +32,11 @@ class GraphSNNEncoder(torch.nn.Module):
         self.convs = torch.nn.ModuleList(
             GraphSNNConv(_mlp(channels, activation)) for _ in range(num_layers)
         )
-        last = out_channels is not None
-        self.lin = torch.nn.Linear(channels, out_channels) if last else torch.nn.Identity()
+        self.lin = (
+            torch.nn.Identity()
+            if out_channels is None
+            else torch.nn.Linear(channels, out_channels)
+        )
 
     def forward(self, data: Data) -> Tensor:
         """Embeds a batch of graphs, into shape :obj:`[num_graphs, channels]`."""

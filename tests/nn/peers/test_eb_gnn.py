@@ -110,7 +110,9 @@ def test_by_hand():
         lin.bias.data.zero_()
     ends = data.state_index.t().tolist()
     assert ends == [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1], [2, 3], [3, 2], [4, 4]]
-    h = torch.arange(1.0, 10.0).double().view(-1, 1)  # 01: 1, 02: 2, 10: 3, 12: 4, 20: 5, 21: 6, ...
+    h = (
+        torch.arange(1.0, 10.0).double().view(-1, 1)
+    )  # 01: 1, 02: 2, 10: 3, 12: 4, 20: 5, 21: 6, ...
     out = conv(h, data.state_index, opposite_pairs(data.state_triangle_index)).view(-1)
     at = [1 + 2, 3 + 4, 5 + 6 + 7, 8, 9]
     pairs = {(0, 1): (2, 4), (1, 0): (4, 2), (0, 2): (1, 6), (2, 0): (6, 1), (1, 2): (3, 5),

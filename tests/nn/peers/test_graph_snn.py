@@ -43,10 +43,13 @@ def test_equals_naive_reference(graph):
     for conv, more in zip(convs(gamma=0.3), ([], [edge_attr]), strict=True):
         inputs = [x, *more, *conv.parameters()]
         outs = [
-            function(x, edge_index, weight, *more) for function in (conv, lambda *a: naive(conv, *a))
+            conv(x, edge_index, weight, *more),
+            naive(conv, x, edge_index, weight, *more),
         ]
         grads = [
-            torch.autograd.grad(out.tanh().sum(), inputs, materialize_grads=True, allow_unused=True)
+            torch.autograd.grad(
+                out.tanh().sum(), inputs, materialize_grads=True, allow_unused=True
+            )
             for out in outs
         ]
         torch.testing.assert_close(*outs)
