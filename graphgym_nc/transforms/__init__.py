@@ -3,9 +3,19 @@
 Imports :mod:`~graphgym_nc.structures` and :mod:`~graphgym_nc.triangles`.
 """
 
+from graphgym_nc.structures.edge_neighbourhoods import EdgeNeighbourhoods
+from graphgym_nc.structures.structural_coefficients import StructuralCoefficients
 from graphgym_nc.structures.subgraph_drop import SubgraphDrop
 from graphgym_nc.structures.subgraphs import EgoNets, WalkSubgraphs
 from graphgym_nc.transforms.add_triangle_count import AddTriangleCount
 from graphgym_nc.transforms.add_triangles import AddTriangles
 
-__all__ = ['AddTriangleCount', 'AddTriangles', 'EgoNets', 'SubgraphDrop', 'WalkSubgraphs']
+__all__ = [
+    'AddTriangleCount',
+    'AddTriangles',
+    'EdgeNeighbourhoods',
+    'EgoNets',
+    'StructuralCoefficients',
+    'SubgraphDrop',
+    'WalkSubgraphs',
+]

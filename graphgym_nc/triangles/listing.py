@@ -97,7 +97,7 @@ def list_triangles(graph: SimpleGraph) -> tuple[Tensor, Tensor]:
     number = torch.minimum(after_u, after_v)
 
     triangles, opposite = [], []
-    for start, stop in _chunks(number.cumsum(0)):
+    for start, stop in chunks(number.cumsum(0)):
         candidate = _Candidates(
             slice(start, stop), begin[start:stop], number[start:stop], from_u[start:stop]
         )
@@ -137,7 +137,7 @@ def _close(graph: SimpleGraph, candidates: _Candidates) -> tuple[Tensor, Tensor]
     return corners, torch.stack([edge_vw, edge_uw, local + edges.start])
 
 
-def _chunks(end: Tensor) -> list[tuple[int, int]]:
+def chunks(end: Tensor) -> list[tuple[int, int]]:
     """Cuts the edges into runs of about :obj:`_MAX_CANDIDATES` candidates
     each, given the running sum of their numbers.
     """

@@ -25,7 +25,7 @@ Progress: TypeAlias = Callable[[list[Pair], str], Iterable[Pair]]
 
 CLASSES, UNDISTINGUISHED, TOTAL = 'atlas classes', 'atlas undistinguished pairs', 'BREC total'
 
-_TITLES = {'1-wl': '1-WL', 'nc-1-wl': 'NC-1-WL', '3-wl': '3-WL'}
+_TITLES = {'1-wl': '1-WL', 'nc-1-wl': 'NC-1-WL', 'eb-1-wl': 'EB-1WL', '3-wl': '3-WL'}
 
 
 class Method(NamedTuple):

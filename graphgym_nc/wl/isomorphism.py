@@ -13,12 +13,12 @@ from torch import Tensor
 from graphgym_nc.wl.graphs import GraphLike
 from graphgym_nc.wl.k_wl import refine_triples
 from graphgym_nc.wl.multisets import Ints, multiset_ids
-from graphgym_nc.wl.refinement import refine_nodes
+from graphgym_nc.wl.refinement import refine_edges, refine_nodes
 from graphgym_nc.wl.union import GraphUnion, disjoint_union
 
-Algorithm: TypeAlias = Literal['1-wl', 'nc-1-wl', '3-wl']
+Algorithm: TypeAlias = Literal['1-wl', 'nc-1-wl', 'eb-1-wl', '3-wl']
 
-ALGORITHMS: tuple[Algorithm, ...] = ('1-wl', 'nc-1-wl', '3-wl')
+ALGORITHMS: tuple[Algorithm, ...] = ('1-wl', 'nc-1-wl', 'eb-1-wl', '3-wl')
 
 
 class Coloring(NamedTuple):
@@ -62,7 +62,8 @@ def color_refinement(
             there are any. Self-loops are dropped, parallel edges merged, and
             directed edges taken as undirected ones, with a warning.
         algorithm: :obj:`'1-wl'`, :obj:`'nc-1-wl'`
-            (:meth:`~graphgym_nc.wl.refinement.refine_nodes`) or :obj:`'3-wl'`
+            (:meth:`~graphgym_nc.wl.refinement.refine_nodes`), :obj:`'eb-1-wl'`
+            (:meth:`~graphgym_nc.wl.refinement.refine_edges`) or :obj:`'3-wl'`
             (:meth:`~graphgym_nc.wl.k_wl.refine_triples`).
         max_iter: The largest number of iterations; as many as it takes if not
             given.
@@ -171,7 +172,9 @@ def _colorings(union: GraphUnion, algorithm: Algorithm) -> Iterator[Coloring]:
         for colors in refine_triples(union):
             yield Coloring(colors)
     else:
-        for color in refine_nodes(union, communicate=algorithm == 'nc-1-wl'):
+        by_edges = algorithm == 'eb-1-wl'
+        nodes = refine_edges(union) if by_edges else refine_nodes(union, algorithm == 'nc-1-wl')
+        for color in nodes:
             yield Coloring(np.split(color, union.ptr[1:-1]) if union.num_graphs > 0 else [])
 
 

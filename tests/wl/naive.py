@@ -45,6 +45,35 @@ def naive_node_colors(graphs, communicate, max_iter=None):
     return _until_stable(color, lambda key: signature(*key), max_iter)
 
 
+def naive_edge_colors(graphs, rounds):
+    """What the features and the edges of all nodes of all graphs are, after some rounds of
+    EB-1WL (:obj:`rounds=0`: the features alone).
+    """
+    label = {(i, v): g.nodes[v].get('label') for i, g in enumerate(graphs) for v in g}
+    color = {
+        (i, u, v): (g.edges[u, v].get('label'), label[i, u], label[i, v])
+        for i, g in enumerate(graphs)
+        for edge in g.edges
+        for u, v in (edge, edge[::-1])
+    }
+
+    def signature(i, u, v):
+        g = graphs[i]
+        return (
+            color[i, u, v],
+            multiset(color[i, u, w] for w in g[u]),
+            multiset((color[i, u, w], color[i, v, w]) for w in set(g[u]) & set(g[v])),
+            multiset(color[i, v, w] for w in g[v]),
+        )
+
+    for _ in range(rounds):
+        names = {}
+        color = {key: names.setdefault(signature(*key), len(names)) for key in color}
+    if rounds == 0:
+        return list(label.values())
+    return [(label[i, v], multiset(color[i, v, w] for w in graphs[i][v])) for i, v in label]
+
+
 def naive_triple_colors(graphs, equality=True, max_iter=None):
     """Colours of all triples of all graphs, and the number of iterations."""
     color = {}

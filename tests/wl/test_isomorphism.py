@@ -25,7 +25,7 @@ PAIRS = {
     # Every node has degree 2; only in the first, its two neighbours are joined.
     'two triangles, a hexagon': (
         (twice(nx.cycle_graph(3)), nx.cycle_graph(6)),
-        {'1-wl': NEVER, 'nc-1-wl': 1, '3-wl': 0},
+        {'1-wl': NEVER, 'nc-1-wl': 1, 'eb-1-wl': 1, '3-wl': 0},
     ),
     # The same with alternating colours: red has two blue neighbours in both.
     'two coloured triangles, a coloured hexagon': (
@@ -33,22 +33,22 @@ PAIRS = {
             colored(twice(nx.cycle_graph(3)), 'rbbrbb'),
             colored(nx.cycle_graph(6), 'rbbrbb'),
         ),
-        {'1-wl': NEVER, 'nc-1-wl': 1, '3-wl': 0},
+        {'1-wl': NEVER, 'nc-1-wl': 1, 'eb-1-wl': 1, '3-wl': 0},
     ),
     # Every node has degree 3; a prism has two triangles, K_3,3 none.
     'a prism, K_3,3': (
         (nx.circular_ladder_graph(3), nx.complete_bipartite_graph(3, 3)),
-        {'1-wl': NEVER, 'nc-1-wl': 1, '3-wl': 0},
+        {'1-wl': NEVER, 'nc-1-wl': 1, 'eb-1-wl': 1, '3-wl': 0},
     ),
     # Every node has degree 3 and is in 3 triangles, or in none.
     'two tetrahedra, a cube': (
         (twice(nx.complete_graph(4)), nx.cubical_graph()),
-        {'1-wl': NEVER, 'nc-1-wl': 1, '3-wl': 0},
+        {'1-wl': NEVER, 'nc-1-wl': 1, 'eb-1-wl': 1, '3-wl': 0},
     ),
     # No triangles, so that NC-1-WL is 1-WL, and all have degree 2.
     'two squares, an octagon': (
         (twice(nx.cycle_graph(4)), nx.cycle_graph(8)),
-        {'1-wl': NEVER, 'nc-1-wl': NEVER, '3-wl': 1},
+        {'1-wl': NEVER, 'nc-1-wl': NEVER, 'eb-1-wl': NEVER, '3-wl': 1},
     ),
     # Two pentagons, or two hexagons, that share an edge or are joined by one:
     # decalin and bicyclopentyl. Again without triangles.
@@ -57,18 +57,26 @@ PAIRS = {
             nx.Graph([*nx.cycle_graph(10).edges, (0, 5)]),
             nx.Graph([*twice(nx.cycle_graph(5)).edges, (0, 5)]),
         ),
-        {'1-wl': NEVER, 'nc-1-wl': NEVER, '3-wl': 1},
+        {'1-wl': NEVER, 'nc-1-wl': NEVER, 'eb-1-wl': NEVER, '3-wl': 1},
     ),
     # Strongly regular with the same parameters (16, 6, 2, 2): a known limit.
     'Shrikhande, rook': (
         (shrikhande(), rook()),
-        {'1-wl': NEVER, 'nc-1-wl': NEVER, '3-wl': NEVER},
+        {'1-wl': NEVER, 'nc-1-wl': NEVER, 'eb-1-wl': NEVER, '3-wl': NEVER},
     ),
     'different sizes': (
         (nx.empty_graph(2), nx.empty_graph(3)),
-        {'1-wl': 0, 'nc-1-wl': 0, '3-wl': 0},
+        {'1-wl': 0, 'nc-1-wl': 0, 'eb-1-wl': 0, '3-wl': 0},
     ),
-    'a path, a star': ((nx.path_graph(4), nx.star_graph(3)), {'1-wl': 1, 'nc-1-wl': 1, '3-wl': 0}),
+    'a path, a star': (
+        (nx.path_graph(4), nx.star_graph(3)),
+        {'1-wl': 1, 'nc-1-wl': 1, 'eb-1-wl': 1, '3-wl': 0},
+    ),
+    # EB-1WL would take two nodes for both directions of an edge, if it looked at edges alone.
+    'two nodes, an edge': (
+        (nx.empty_graph(2), nx.path_graph(2)),
+        {'1-wl': 1, 'nc-1-wl': 1, 'eb-1-wl': 1, '3-wl': 0},
+    ),
 }
 
 
@@ -177,7 +185,8 @@ def test_undistinguished_pairs():
 
 @pytest.mark.parametrize('function', [color_refinement, wl_classes])
 def test_unknown_algorithm(function):
-    with pytest.raises(ValueError, match=r"unknown algorithm '2-wl' .*'1-wl', 'nc-1-wl', '3-wl'"):
+    known = "'1-wl', 'nc-1-wl', 'eb-1-wl', '3-wl'"
+    with pytest.raises(ValueError, match=rf"unknown algorithm '2-wl' .*{known}"):
         function(['Bw'], '2-wl')
 
 

@@ -10,7 +10,7 @@ from graphgym_nc.wl.plot import node_colors, plot_expressiveness, plot_pair
 from tests.wl.test_expressiveness import with_brec
 
 
-@pytest.mark.parametrize('algorithm', ['1-wl', 'nc-1-wl', '3-wl'])
+@pytest.mark.parametrize('algorithm', ['1-wl', 'nc-1-wl', 'eb-1-wl', '3-wl'])
 def test_plot_pair(tmp_path, algorithm):
     graphs = [nx.lollipop_graph(3, 1), nx.star_graph(3)]
     colors = color_refinement(graphs, algorithm)

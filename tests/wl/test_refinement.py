@@ -5,14 +5,18 @@ import torch
 from hypothesis import given, settings
 from networkx.generators.atlas import graph_atlas_g
 
-from graphgym_nc.wl import color_refinement, colorings
+from graphgym_nc.wl import color_refinement, colorings, distinguishes
+from graphgym_nc.wl.plot import node_colors
 from tests.wl.naive import (
     alike_graphs,
     finer,
+    naive_edge_colors,
     naive_node_colors,
     networkx_graphs,
     permuted,
+    rook,
     same_partition,
+    shrikhande,
 )
 
 
@@ -52,7 +56,7 @@ def test_1_wl_agrees_with_networkx(graph):
     assert same_partition(color.tolist(), [hashes[v][-1] for v in graph])
 
 
-@pytest.mark.parametrize('algorithm', ['1-wl', 'nc-1-wl', '3-wl'])
+@pytest.mark.parametrize('algorithm', ['1-wl', 'nc-1-wl', 'eb-1-wl', '3-wl'])
 @given(
     graphs=st.lists(networkx_graphs(max_nodes=6), min_size=1, max_size=3), seed=st.integers(0, 99)
 )
@@ -101,3 +105,48 @@ def test_without_triangles_nc_1_wl_is_1_wl():
     pairs = zip(colorings(graphs, '1-wl'), colorings(graphs, 'nc-1-wl'), strict=True)
     for one, nc in pairs:
         assert [color.tolist() for color in one.colors] == [color.tolist() for color in nc.colors]
+
+
+@given(graphs=st.lists(networkx_graphs(), min_size=1, max_size=3), max_iter=st.integers(0, 3))
+@settings(deadline=None)
+def test_edges_agree_with_the_definition(graphs, max_iter):
+    early = color_refinement(graphs, 'eb-1-wl', max_iter)
+    history = [
+        [color for part in coloring.colors for color in part]
+        for coloring in colorings(graphs, 'eb-1-wl')
+    ]
+    assert flat(early) == history[min(max_iter, len(history) - 1)]
+    for rounds, colors in enumerate(history):
+        assert same_partition(colors, naive_edge_colors(graphs, rounds))
+    assert same_partition(history[-1], naive_edge_colors(graphs, len(history) + 2))
+
+
+def test_edges_agree_with_the_definition_on_the_atlas():
+    graphs = graph_atlas_g()
+    stable = flat(color_refinement(graphs, 'eb-1-wl'))
+    assert same_partition(stable, naive_edge_colors(graphs, 12))
+
+
+@pytest.mark.parametrize('graphs', [graph_atlas_g(), [shrikhande(), rook()]])
+def test_between_nc_1_wl_and_3_wl(graphs):
+    nodes, edges = (flat(color_refinement(graphs, name)) for name in ('nc-1-wl', 'eb-1-wl'))
+    triples = flat([node_colors(color) for color in color_refinement(graphs, '3-wl')])
+    assert finer(triples, edges)
+    assert finer(edges, nodes)
+
+
+def test_strictly_between_nc_1_wl_and_3_wl():
+    # Two graphs of BREC.
+    pair = ('I?ovThnfw', 'I?ovTjNNw')
+    assert not distinguishes(*pair, 'nc-1-wl')
+    assert distinguishes(*pair, 'eb-1-wl')
+    squares = nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4))
+    assert not distinguishes(squares, nx.cycle_graph(8), 'eb-1-wl')
+    assert distinguishes(squares, nx.cycle_graph(8), '3-wl')
+
+
+@given(alike_graphs())
+@settings(deadline=None, max_examples=30)
+def test_edges_are_finer_than_nodes(graphs):
+    nodes, edges = (flat(color_refinement(graphs, name)) for name in ('nc-1-wl', 'eb-1-wl'))
+    assert finer(edges, nodes)

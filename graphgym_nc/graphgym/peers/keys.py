@@ -1,7 +1,7 @@
 """The keys of the systems that NC-GNN is compared with, and how their structures are prepared."""
 
 from graphgym_nc.graphgym.key import Key
-from graphgym_nc.graphgym.rules import FLAG, above, integer, one_of
+from graphgym_nc.graphgym.rules import FLAG, above, below_one, integer, number, one_of
 from graphgym_nc.nn.peers._pairs import INPUTS
 from graphgym_nc.nn.peers.nested_gin import LABELS
 
@@ -74,6 +74,24 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('peers.gin_ak.idle_norms', FLAG,
             'Whether to make the BatchNorm layers, too, that the authors make and never apply: '
             'the published numbers of parameters have them', False),
+    ),
+    'GraphSNN: the layers `graph_snnconv` and `graph_snneconv`': (
+        Key('peers.graph_snn.power', number(0, 10),
+            'The exponent of the number of nodes in a structural coefficient: 2 to classify '
+            'graphs, 1 to classify nodes (the paper)', 2.0),
+        Key('peers.graph_snn.mlp_dropout', below_one(),
+            'Dropout within the MLP of `graph_snnconv`, before each activation (the paper: 0.6)',
+            0.0),
+        Key('peers.graph_snn.dropout', below_one(),
+            'Dropout on the output of `graph_snnconv` (the paper: 0.5), for networks in which '
+            '`gnn.dropout` acts elsewhere', 0.0),
+    ),
+    'EB-GNN: the network `eb_gnn`': (
+        Key('peers.eb_gnn.residual', FLAG,
+            'Whether the input of every layer is added to its output', True),
+        Key('peers.eb_gnn.jk', one_of('last', 'sum'),
+            'Which states of the edges are read out: those of the last layer, or the sum of all, '
+            'the encoded input among them', 'last'),
     ),
 }
 # fmt: on

@@ -1,8 +1,21 @@
 """The systems that NC-GNN is compared with, as layers and models for any PyG user."""
 
+from graphgym_nc.nn.peers.eb_gnn import EBGNN, EBConv
 from graphgym_nc.nn.peers.gin_ak import GINAKConv
+from graphgym_nc.nn.peers.graph_snn import GraphSNNConv, GraphSNNEConv
 from graphgym_nc.nn.peers.nested_gin import NestedGNN
 from graphgym_nc.nn.peers.ppgn import PPGN, PPGNBlock
 from graphgym_nc.nn.peers.ring_gnn import RingGNN, RingGNNConv
 
-__all__ = ['PPGN', 'GINAKConv', 'NestedGNN', 'PPGNBlock', 'RingGNN', 'RingGNNConv']
+__all__ = [
+    'EBGNN',
+    'PPGN',
+    'EBConv',
+    'GINAKConv',
+    'GraphSNNConv',
+    'GraphSNNEConv',
+    'NestedGNN',
+    'PPGNBlock',
+    'RingGNN',
+    'RingGNNConv',
+]
