@@ -1,6 +1,6 @@
 """Which layers and networks need to know more of a graph than its edges."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch_geometric.transforms as T
 from torch_geometric.graphgym.config import cfg
@@ -22,9 +22,23 @@ def prepares(name: str, factory: _Factory) -> None:
     _TRANSFORMS[name] = factory
 
 
+def is_prepared(name: str) -> bool:
+    """Whether a layer or a network needs more than edges."""
+    return name in _TRANSFORMS
+
+
 def preparation() -> BaseTransform | None:
     """The transform that the configured network and layer need, if any."""
     names = dict.fromkeys((cfg.model.type, cfg.gnn.layer_type))
-    made = (_TRANSFORMS[name]() for name in names if name in _TRANSFORMS)
+    made = [_TRANSFORMS[name]() for name in names if is_prepared(name)]
     transforms = [transform for transform in made if transform is not None]
-    return T.Compose(transforms) if len(transforms) > 1 else next(iter(transforms), None)
+    return composed(transforms) if transforms else None
+
+
+def composed(transforms: Sequence[BaseTransform]) -> BaseTransform:
+    """One transform for some, which is random if any of them is."""
+    if len(transforms) == 1:
+        return transforms[0]
+    transform = T.Compose(transforms)
+    transform.random = any(getattr(part, 'random', False) for part in transforms)
+    return transform

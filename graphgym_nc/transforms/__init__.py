@@ -1,6 +1,6 @@
-"""Transforms that give a graph its triangles, or their number, or what other systems need.
+"""Transforms that give a graph its triangles, or their number, or other structures.
 
-Imports :mod:`~graphgym_nc.triangles` and :mod:`~graphgym_nc.structures`.
+Imports :mod:`~graphgym_nc.structures` and :mod:`~graphgym_nc.triangles`.
 """
 
 from graphgym_nc.structures.random_walks import RandomWalks

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
+from graphgym_nc.wl.peers.sat import SATEncoder
 
 _CHUNK = 128
 
@@ -44,6 +46,12 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
+    'sat': Network('SAT', SATEncoder),
+    'sat_walks': Network('SAT with random walks', partial(SATEncoder, walk_length=8)),
+    'sat_subgraph': Network('K-subgraph SAT', partial(SATEncoder, subgraphs=True)),
+    'sat_subgraph_walks': Network(
+        'K-subgraph SAT with random walks', partial(SATEncoder, subgraphs=True, walk_length=8)
+    ),
 }
 
 #: Names that these networks had before.

@@ -1,5 +1,6 @@
 """The Structure-Aware Transformer, as GraphGym knows it."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,14 +12,17 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder, GNNPreMP
 from torch_geometric.graphgym.models.layer import LayerConfig, new_layer_config
-from torch_geometric.nn import PNAConv
+from torch_geometric.nn import MLP, PNAConv
 from torch_geometric.transforms import BaseTransform
 
-from graphgym_nc.graphgym.preparation import prepares
+from graphgym_nc.graphgym.preparation import composed, is_prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_peers
-from graphgym_nc.nn.peers import SAT, SubtreeExtractor
-from graphgym_nc.transforms import RandomWalks
+from graphgym_nc.nn.peers import SAT, SATConv, SubgraphExtractor, SubtreeExtractor
+from graphgym_nc.structures.random_walks import RandomWalks
+from graphgym_nc.structures.subgraphs import EgoNets, Subgraphs
+
+_EXTRACTORS = {'subtree': SubtreeExtractor, 'subgraph': SubgraphExtractor}
 
 
 class _PNALayer(torch.nn.Module):
@@ -89,39 +93,51 @@ class SATNetwork(torch.nn.Module):
     def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
         super().__init__()
         _check()
+        self.on_subgraphs = cfg.peers.sat.extractor == 'subgraph'
         self.encoder = FeatureEncoder(dim_in)
         width = self.encoder.dim_in
         self.pre_mp: torch.nn.Module = Identity()
         if cfg.gnn.layers_pre_mp > 0:
             self.pre_mp = GNNPreMP(width, cfg.gnn.dim_inner, cfg.gnn.layers_pre_mp)
             width = cfg.gnn.dim_inner
-        act = register.act_dict[cfg.gnn.act]
-        norm = Identity
-        if cfg.gnn.batchnorm:
-            norm = partial(BatchNorm1d, eps=cfg.bn.eps, momentum=cfg.bn.mom)
+        hidden = [cfg.gnn.dim_inner] * max(cfg.gnn.layers_post_mp, 1)
         self.model = SAT(
-            width, cfg.gnn.dim_inner, dim_out, cfg.gnn.layers_mp,
-            lambda: SubtreeExtractor(
-                [_Inner() for _ in range(cfg.peers.sat.k)], cfg.gnn.dim_inner, act, norm
-            ),
-            heads=cfg.peers.sat.heads,
-            dropout=cfg.gnn.dropout,
-            walk_length=cfg.peers.sat.walk_length,
-            degree_scale=cfg.peers.sat.degree_scale,
-            pool=register.pooling_dict[cfg.model.graph_pooling] if _of_graphs() else None,
-            layers_post=max(cfg.gnn.layers_post_mp, 1),
-            act=act,
-            norm=norm,
-        )  # fmt: skip
+            width,
+            [_conv() for _ in range(cfg.gnn.layers_mp)],
+            MLP([*hidden, dim_out], act=register.act_dict[cfg.gnn.act](), norm=None),
+            cfg.peers.sat.walk_length,
+            cfg.peers.sat.degree_scale,
+            register.pooling_dict[cfg.model.graph_pooling] if _of_graphs() else None,
+        )
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.pre_mp(self.encoder(batch))
         score = self.model(
-            batch.x, batch.edge_index, batch.batch, batch.get('random_walk_pe'), [batch],
-            batch.num_graphs,
+            batch.x, batch.edge_index, batch.batch, batch.get('random_walk_pe'),
+            _subgraphs(batch) if self.on_subgraphs else [batch], batch.num_graphs,
         )  # fmt: skip
         mask = None if _of_graphs() else batch.get(f'{batch.get("split")}_mask')
         return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
+
+
+def _conv() -> SATConv:
+    keys, width, act = cfg.peers.sat, cfg.gnn.dim_inner, register.act_dict[cfg.gnn.act]
+    norm: Callable[[int], torch.nn.Module] = Identity
+    if cfg.gnn.batchnorm:
+        norm = partial(BatchNorm1d, eps=cfg.bn.eps, momentum=cfg.bn.mom)
+    extractor = _EXTRACTORS[keys.extractor]([_Inner() for _ in range(keys.k)], width, act, norm)
+    return SATConv(extractor, width, keys.heads, cfg.gnn.dropout, act, norm)
+
+
+def _subgraphs(batch: Data) -> list[Any]:
+    """What :class:`~graphgym_nc.nn.peers.SubgraphExtractor` takes, with the subgraphs as a graph
+    of their own.
+    """
+    subgraphs = Subgraphs.of(batch)
+    graph = Data(edge_index=subgraphs.edge_index, num_nodes=subgraphs.num_rows)
+    if batch.get('edge_attr') is not None:
+        graph.edge_attr = batch.edge_attr[subgraphs.edge]
+    return [subgraphs.index, subgraphs.root_index, graph]
 
 
 def _of_graphs() -> bool:
@@ -140,11 +156,20 @@ def _check() -> None:
             f"'gnn.dim_inner' is {cfg.gnn.dim_inner}, but must be a multiple of "
             f"'peers.sat.heads', {cfg.peers.sat.heads}"
         )
+    if cfg.peers.sat.extractor == 'subgraph' and is_prepared(cfg.gnn.layer_type):
+        raise ConfigError(
+            f"'gnn.layer_type' is '{cfg.gnn.layer_type}', which needs more of a graph than its "
+            f"edges; with 'peers.sat.extractor: subgraph' it would need that of subgraphs: take "
+            f'another layer, or subtree'
+        )
 
 
 def _transform() -> BaseTransform | None:
-    walks = cfg.peers.sat.walk_length
-    return RandomWalks(walks) if walks else None
+    keys = cfg.peers.sat
+    transforms: list[BaseTransform] = [RandomWalks(keys.walk_length)] if keys.walk_length else []
+    if keys.extractor == 'subgraph':
+        transforms.append(EgoNets(keys.k))
+    return composed(transforms) if transforms else None
 
 
 prepares('sat', _transform)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn import BatchNorm1d, Identity, Linear, Module, ReLU
+from torch.nn import BatchNorm1d, Linear, Module, ReLU
 from torch_geometric.nn import MLP
 from torch_geometric.nn.inits import reset
 from torch_geometric.utils import degree, scatter
@@ -58,107 +58,6 @@ class Padding:
     def unpad(self, padded: Tensor) -> Tensor:
         """And back."""
         return padded.flatten(0, 1).index_select(0, self.place)
-
-
-class _Extractor(Module):
-    """The layers and the last map of an extractor."""
-
-    def __init__(
-        self,
-        convs: Sequence[Module],
-        in_channels: int,
-        channels: int,
-        act: Callable[[], Module],
-        norm: Callable[[int], Module],
-    ) -> None:
-        super().__init__()
-        self.convs = torch.nn.ModuleList(convs)
-        self.act = act()
-        self.norm = norm(in_channels)
-        self.lin = Linear(in_channels, channels)
-
-    def reset_parameters(self) -> None:
-        for module in (*self.convs, self.act, self.norm, self.lin):
-            reset(module)
-
-    def states(self, x: Tensor, graph: Sequence[Any]) -> list[Tensor]:
-        """What comes out of every layer."""
-        out = []
-        for conv in self.convs:
-            x = self.act(conv(x, *graph))
-            out.append(x)
-        return out
-
-
-class SubtreeExtractor(_Extractor):
-    r"""The k-subtree extractor of the `"Structure-Aware Transformer for Graph Representation
-    Learning" <https://arxiv.org/abs/2202.03036>`_ paper: :math:`k` layers of a GNN on the graph,
-
-    .. math::
-        \mathbf{s}_i = \mathbf{W} \, \mathrm{Norm} \left( \mathbf{x}^{(0)}_i \, \Vert \, \ldots
-        \, \Vert \, \mathbf{x}^{(k)}_i \right) + \mathbf{b}, \qquad
-        \mathbf{x}^{(l)} = \sigma ( \mathrm{GNN}_l ( \mathbf{x}^{(l-1)}, \mathcal{G} ) ).
-
-    Args:
-        convs: The layers, each from :obj:`channels` to :obj:`channels`.
-        channels: The width.
-        act: Makes the activation.
-        norm: Makes a normalisation of a given width; :class:`torch.nn.Identity` for none.
-
-    Shapes:
-        - **input:** node features :math:`(|\mathcal{V}|, F)`, and what the layers take after
-          them, such as edge indices :math:`(2, |\mathcal{E}|)`
-        - **output:** :math:`(|\mathcal{V}|, F)`
-    """
-
-    def __init__(
-        self,
-        convs: Sequence[Module],
-        channels: int,
-        act: Callable[[], Module] = ReLU,
-        norm: Callable[[int], Module] = BatchNorm1d,
-    ) -> None:
-        super().__init__(convs, (len(convs) + 1) * channels, channels, act, norm)
-
-    def forward(self, x: Tensor, *graph: Any) -> Tensor:
-        return self.lin(self.norm(torch.cat([x, *self.states(x, graph)], dim=-1)))
-
-
-class SubgraphExtractor(_Extractor):
-    r"""The k-subgraph extractor of the `"Structure-Aware Transformer for Graph Representation
-    Learning" <https://arxiv.org/abs/2202.03036>`_ paper: layers of a GNN on the subgraph
-    :math:`\mathcal{G}_k(i)` around every node :math:`i`, whose nodes are then summed,
-
-    .. math::
-        \mathbf{s}_i = \mathbf{W} \, \mathrm{Norm} \left( \mathbf{x}_i \, \Vert
-        \sum_{j \in \mathcal{G}_k(i)} \mathrm{GNN}(\mathbf{x}, \mathcal{G}_k(i))_j \right)
-        + \mathbf{b}.
-
-    Args:
-        convs: The layers, each from :obj:`channels` to :obj:`channels`.
-        channels: The width.
-        act: Makes the activation after each layer.
-        norm: Makes a normalisation of a given width; :class:`torch.nn.Identity` for none.
-
-    Shapes:
-        - **input:** node features :math:`(|\mathcal{V}|, F)`, the node :math:`(R)` and the root
-          :math:`(R)` of every row of the subgraphs, and what the layers take after the features
-          of these rows, such as edge indices among rows :math:`(2, S)`
-        - **output:** :math:`(|\mathcal{V}|, F)`
-    """
-
-    def __init__(
-        self,
-        convs: Sequence[Module],
-        channels: int,
-        act: Callable[[], Module] = ReLU,
-        norm: Callable[[int], Module] = BatchNorm1d,
-    ) -> None:
-        super().__init__(convs, 2 * channels, channels, act, norm)
-
-    def forward(self, x: Tensor, node: Tensor, root: Tensor, *graph: Any) -> Tensor:
-        last = self.states(x.index_select(0, node), graph)[-1]
-        return self.lin(self.norm(torch.cat([x, scatter(last, root, 0, x.size(0))], dim=-1)))
 
 
 class SATConv(Module):
@@ -270,49 +169,31 @@ class SAT(Module):
 
     Args:
         in_channels: The width of the node features.
-        hidden_channels: The width of all layers.
-        out_channels: The number of scores; if :obj:`None`, there are no Linear layers at the end.
-        num_layers: The number of layers.
-        extractor: Makes the extractor of a layer.
-        heads: The number of heads.
-        dropout: See :class:`SATConv`.
+        convs: The layers, all of the same width.
+        head: What makes scores of vectors of that width; SAT's own is a
+            :class:`~torch_geometric.nn.MLP` of two Linear layers.
         walk_length: The width of the random-walk encoding; 0 for none.
         degree_scale: Whether attention is scaled by degrees; otherwise, :math:`c_i = 1`.
         pool: What makes vectors of graphs of those of nodes, such as
             :meth:`~torch_geometric.nn.global_mean_pool`; :obj:`None` to score nodes.
-        layers_post: The number of Linear layers at the end.
-        act: Makes the activation.
-        norm: Makes a normalisation of a given width; :class:`torch.nn.Identity` for none.
     """
 
     def __init__(
         self,
         in_channels: int,
-        hidden_channels: int,
-        out_channels: int | None,
-        num_layers: int,
-        extractor: Callable[[], Module],
-        heads: int = 8,
-        dropout: float = 0.0,
+        convs: Sequence[SATConv],
+        head: Module,
         walk_length: int = 0,
         degree_scale: bool = True,
         pool: Callable[[Tensor, Tensor, int | None], Tensor] | None = None,
-        layers_post: int = 2,
-        act: Callable[[], Module] = ReLU,
-        norm: Callable[[int], Module] = BatchNorm1d,
     ) -> None:
         super().__init__()
         self.degree_scale, self.pool = degree_scale, pool
-        self.lin = Linear(in_channels, hidden_channels, bias=False)
-        self.lin_pe = Linear(walk_length, hidden_channels) if walk_length else None
-        self.convs = torch.nn.ModuleList(
-            SATConv(extractor(), hidden_channels, heads, dropout, act, norm)
-            for _ in range(num_layers)
-        )
-        self.head: Module = Identity()
-        if out_channels is not None:
-            widths = [hidden_channels] * layers_post
-            self.head = MLP([*widths, out_channels], act=act(), norm=None)
+        channels = convs[0].channels
+        self.lin = Linear(in_channels, channels, bias=False)
+        self.lin_pe = Linear(walk_length, channels) if walk_length else None
+        self.convs = torch.nn.ModuleList(convs)
+        self.head = head
 
     def reset_parameters(self) -> None:
         for module in (self.lin, self.lin_pe, *self.convs, self.head):
