@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
@@ -126,11 +127,11 @@ def walk_subgraphs(edge_index: Tensor, ptr: Tensor, length: int, repeat: int) ->
     def find(roots: _Roots, edges: _InEdges) -> Tensor:
         inside, node = roots.table(), roots.node.repeat(repeat)
         inside[roots.place(roots.node)] = 0
+        source = F.pad(edges.source, (0, 1))  # for nodes without edges, behind the last
         for _ in range(length):
-            drawn = torch.rand(node.size(0), device=node.device) * edges.degree[node]
-            slot = edges.rowptr[node] + drawn.long()
-            stays = edges.degree[node] == 0
-            node = torch.where(stays, node, edges.source[slot.clamp(max=edges.last)])
+            degree = edges.degree[node]
+            drawn = torch.rand(node.numel(), device=node.device) * degree
+            node = torch.where(degree > 0, source[edges.rowptr[node] + drawn.long()], node)
             inside[roots.place(node)] = 0
         return inside
 
@@ -213,10 +214,6 @@ class _InEdges(NamedTuple):
         source = edge_index[0][column]
         rowptr = offsets(target, num_nodes)
         return _InEdges(source, column, rowptr, rowptr.diff())
-
-    @property
-    def last(self) -> int:
-        return max(self.source.numel() - 1, 0)
 
     def into(self, node: Tensor) -> tuple[Tensor, Tensor]:
         """The place in a list of nodes, and in :obj:`source`, of all edges into these nodes."""

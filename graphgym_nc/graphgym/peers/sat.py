@@ -114,7 +114,7 @@ class SATNetwork(torch.nn.Module):
         batch = self.pre_mp(self.encoder(batch))
         score = self.model(
             batch.x, batch.edge_index, batch.batch, batch.get('random_walk_pe'),
-            _subgraphs(batch) if self.on_subgraphs else [batch], batch.num_graphs,
+            _subgraphs(batch) if self.on_subgraphs else [batch], getattr(batch, 'num_graphs', 1),
         )  # fmt: skip
         mask = None if _of_graphs() else batch.get(f'{batch.get("split")}_mask')
         return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
@@ -151,6 +151,8 @@ def _check() -> None:
             f"'dataset.task' is '{cfg.dataset.task}', but 'model.type: sat' is for 'node' or "
             f"'graph'"
         )
+    if cfg.gnn.layers_mp == 0:
+        raise ConfigError("'gnn.layers_mp' is 0, but 'model.type: sat' needs a layer")
     if cfg.gnn.dim_inner % cfg.peers.sat.heads:
         raise ConfigError(
             f"'gnn.dim_inner' is {cfg.gnn.dim_inner}, but must be a multiple of "

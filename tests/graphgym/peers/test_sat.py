@@ -78,6 +78,13 @@ def test_node_network(cfg):
     assert true.tolist() == [0, 3, 6, 9, 12]
 
 
+def test_a_single_graph_that_is_no_batch(cfg):
+    cfg.dataset.task = 'node'
+    model, batch = network().eval(), batch_of(8)
+    score, _ = model(batch.get_example(0))
+    torch.testing.assert_close(score, model(batch)[0])
+
+
 @pytest.mark.parametrize(
     'layer', ['ginconv', 'gatconv', 'sageconv', 'generalconv', 'ncgnnconv', 'nc_ginconv',
               'pna2conv', 'pna3conv'],
@@ -131,6 +138,7 @@ def test_linear_layers_before(cfg):
     [
         ({'gnn.dim_inner': 20}, "'gnn.dim_inner' is 20, but must be a multiple of 'peers.sat.h"),
         ({'dataset.task': 'edge'}, "'dataset.task' is 'edge', but 'model.type: sat' is for"),
+        ({'gnn.layers_mp': 0}, "'gnn.layers_mp' is 0, but 'model.type: sat' needs a layer"),
         ({'peers.sat.k': 0}, "'peers.sat.k' is 0, but must be an integer from 1"),
         (
             {'gnn.layer_type': 'pna2conv', 'gnn.dim_inner': 6, 'peers.sat.heads': 2},
