@@ -217,6 +217,8 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'Factor of `step` and `reduce_on_plateau` for the learning rate'),
         Key('optim.num_warmup_epochs', integer(0),
             'Epochs of linear warm-up of `cosine_with_warmup`', 5),
+        Key('optim.num_warmup_steps', integer(1),
+            'Steps of linear warm-up of `inverse_sqrt`', 5000),
         Key('optim.schedule_patience', integer(0),
             'Evaluations without a better validation loss before `reduce_on_plateau` lowers the '
             'learning rate', 10),

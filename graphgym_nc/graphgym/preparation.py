@@ -6,7 +6,7 @@ import torch_geometric.transforms as T
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.transforms import BaseTransform
 
-_Factory = Callable[[], BaseTransform]
+_Factory = Callable[[], BaseTransform | None]
 
 _TRANSFORMS: dict[str, _Factory] = {}
 
@@ -18,8 +18,8 @@ def prepares(name: str, factory: _Factory) -> None:
 
     Args:
         name: What :obj:`gnn.layer_type` or :obj:`model.type` names.
-        factory: Makes the transform that the configuration asks for. What the transform says of
-            itself must name all that its outcome depends on: it is kept under that name.
+        factory: Makes the transform that the configuration asks for, if any. What the transform
+            says of itself must name all that its outcome depends on: it is kept under that name.
     """
     _TRANSFORMS[name] = factory
 
@@ -32,7 +32,8 @@ def is_prepared(name: str) -> bool:
 def preparation() -> BaseTransform | None:
     """The transform that the configured network and layer need, if any."""
     names = dict.fromkeys((cfg.model.type, cfg.gnn.layer_type))
-    transforms = [_TRANSFORMS[name]() for name in names if is_prepared(name)]
+    made = [_TRANSFORMS[name]() for name in names if is_prepared(name)]
+    transforms = [transform for transform in made if transform is not None]
     return composed(transforms) if transforms else None
 
 

@@ -14,6 +14,7 @@ _SHARED = (
     graphgym.head_dict,
     graphgym.loss_dict,
     graphgym.metric_dict,
+    graphgym.optimizer_dict,
     graphgym.scheduler_dict,
 )
 
@@ -24,8 +25,9 @@ def register_once(mapping: dict[str, Any], key: str) -> Callable[[T], T]:
 
     Unlike :meth:`torch_geometric.graphgym.register.register_base`, it bears
     being run again, after a reload or an import that broke off halfway. If another
-    package has taken the name of an encoder, a head, a loss, a metric or a scheduler, that
-    package's is kept, and a log line names it. Any other name that is taken is an error.
+    package has taken the name of an encoder, a head, a loss, a metric, an optimizer or a
+    scheduler, that package's is kept, and a log line names it. Any other name that is taken is
+    an error.
     """
 
     def register(module: T) -> T:

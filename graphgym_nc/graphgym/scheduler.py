@@ -48,3 +48,19 @@ def plateau_scheduler(
 ) -> ReduceLROnPlateau:
     """The rate times :obj:`lr_decay` when the validation loss stops falling."""
     return ReduceLROnPlateau(optimizer, factor=lr_decay, patience=schedule_patience)
+
+
+@register_once(register.scheduler_dict, 'inverse_sqrt')
+def inverse_sqrt_scheduler(
+    optimizer: Optimizer, num_warmup_steps: int, total_steps: int
+) -> LambdaLR:
+    """Linearly up to the base rate, then down with the root of the number of steps; moving at
+    every step, however many there will be.
+    """
+
+    def factor(step: int) -> float:
+        if step < num_warmup_steps:
+            return (step + 1) / (num_warmup_steps + 1)
+        return math.sqrt(num_warmup_steps / step)
+
+    return LambdaLR(optimizer, factor)

@@ -4,10 +4,10 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import from_config
 
 
-def rates(cfg, name, number, **optim):
+def rates(cfg, name, number, more=(), **optim):
     cfg.optim.update(optim)
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=cfg.optim.base_lr)
-    scheduler = from_config(register.scheduler_dict[name])(optimizer, cfg=cfg.optim)
+    scheduler = from_config(register.scheduler_dict[name])(optimizer, cfg=cfg.optim, **dict(more))
     out = []
     for _ in range(number):
         out.append(optimizer.param_groups[0]['lr'])
@@ -24,6 +24,13 @@ def test_steps(cfg):
 def test_cosine_with_warmup(cfg):
     out = rates(cfg, 'cosine_with_warmup', 6, base_lr=1.0, num_warmup_epochs=2, max_epoch=6)
     assert out == pytest.approx([1 / 3, 2 / 3, 1, 0.853553, 0.5, 0.146447], rel=1e-5)
+
+
+def test_inverse_sqrt(cfg):
+    more = {'total_steps': 100}
+    out = rates(cfg, 'inverse_sqrt', 17, more, base_lr=1.0, num_warmup_steps=4)
+    assert out[:6] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1, (4 / 5) ** 0.5])
+    assert out[16] == pytest.approx(0.5)
 
 
 def test_plateau(cfg):

@@ -93,5 +93,22 @@ GROUPS: dict[str, tuple[Key, ...]] = {
             'Which states of the edges are read out: those of the last layer, or the sum of all, '
             'the encoded input among them', 'last'),
     ),
+    'The network `sat`, the Structure-Aware Transformer': (
+        Key('peers.sat.extractor', one_of('subtree', 'subgraph'),
+            'What queries and keys are made of: layers of `gnn.layer_type` on the graph, or on '
+            'the subgraph around each node. The layers `pna2conv` and `pna3conv` are its '
+            'authors\' choices', 'subtree'),
+        Key('peers.sat.k', integer(1),
+            'Number of these layers, and of hops of the subgraphs. From 5 on, training may blow '
+            'up, as it does in its authors\' code: the layers before the normalisation add up '
+            'many neighbours', 3),
+        Key('peers.sat.walk_length', integer(0),
+            'Number of steps after which random walks may be back, each of which is a feature of '
+            'a node; 0 for no such features', 0),
+        Key('peers.sat.heads', integer(1), 'Number of heads; must divide `gnn.dim_inner`', 8),
+        Key('peers.sat.degree_scale', FLAG,
+            'Whether what a node gets by attention is divided by the square root of its degree '
+            'plus 1', True),
+    ),
 }
 # fmt: on

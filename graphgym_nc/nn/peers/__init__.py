@@ -1,15 +1,18 @@
 """The systems that NC-GNN is compared with, as layers and models for any PyG user."""
 
+from graphgym_nc.nn.peers._sat_extractors import SubgraphExtractor, SubtreeExtractor
 from graphgym_nc.nn.peers.eb_gnn import EBGNN, EBConv
 from graphgym_nc.nn.peers.gin_ak import GINAKConv
 from graphgym_nc.nn.peers.graph_snn import GraphSNNConv, GraphSNNEConv
 from graphgym_nc.nn.peers.nested_gin import NestedGNN
 from graphgym_nc.nn.peers.ppgn import PPGN, PPGNBlock
 from graphgym_nc.nn.peers.ring_gnn import RingGNN, RingGNNConv
+from graphgym_nc.nn.peers.sat import SAT, SATConv
 
 __all__ = [
     'EBGNN',
     'PPGN',
+    'SAT',
     'EBConv',
     'GINAKConv',
     'GraphSNNConv',
@@ -18,4 +21,7 @@ __all__ = [
     'PPGNBlock',
     'RingGNN',
     'RingGNNConv',
+    'SATConv',
+    'SubgraphExtractor',
+    'SubtreeExtractor',
 ]
