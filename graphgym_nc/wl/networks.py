@@ -10,6 +10,7 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
+from graphgym_nc.wl.peers.kp_gin import KPGINEncoder
 
 _CHUNK = 128
 
@@ -44,6 +45,8 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
+    'kp_gin': Network('KP-GIN', KPGINEncoder, {
+        'channels': 32, 'num_layers': 8, 'batch_size': 16, 'loss_threshold': 0.3}),
 }
 
 #: Names that these networks had before.
