@@ -3,7 +3,7 @@
 import numpy as np
 
 from graphgym_nc.kernels.graphs import Array, compiled
-from graphgym_nc.kernels.listing import _WORD, _popcount
+from graphgym_nc.kernels.listing import _WORD, _lowest_bit, _popcount
 
 
 @compiled
@@ -37,43 +37,61 @@ def peripheral(
         for i in range(size):
             place[nodes[i]] = i
         bits = np.zeros((types, size, words), np.uint64)
-        near = np.zeros((size, words), np.uint64)
         for i in range(size):
             for e in range(rowptr[nodes[i]], rowptr[nodes[i] + 1]):
                 j = place[col[e]]
                 if j >= 0:
                     bits[kind[e], i, j // _WORD] |= one << np.uint64(j % _WORD)
-                    near[i, j // _WORD] |= one << np.uint64(j % _WORD)
                     edges[v, kind[e]] += 1
         for i in range(size):
             place[nodes[i]] = -1
         if edges[v].sum() > 0:
+            near = bits[0] if types == 1 else _union(bits)
+            scratch = np.empty((3, words), np.uint64)
             for i in range(size):
-                _search(near, bits, i, levels[v])
+                _search(near, bits, i, scratch, levels[v])
 
 
 @compiled
-def _search(near: Array, bits: Array, start: int, levels: Array) -> None:
+def _union(bits: Array) -> Array:
+    union = bits[0].copy()
+    for t in range(1, bits.shape[0]):
+        union |= bits[t]
+    return union
+
+
+@compiled
+def _search(near: Array, bits: Array, start: int, scratch: Array, levels: Array) -> None:
     """Searches one subgraph, breadth first, as deep as there are levels to count."""
     words, one = near.shape[1], np.uint64(1)
-    seen, level = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
+    seen, level, following = scratch
+    seen[:] = 0
+    level[:] = 0
     level[start // _WORD] = one << np.uint64(start % _WORD)
     for depth in range(1, levels.size):
-        following = np.zeros(words, np.uint64)
-        for i in range(near.shape[0]):
-            if level[i // _WORD] >> np.uint64(i % _WORD) & one:
-                following |= near[i]
-        seen |= level
-        level = following & ~seen
-        number = 0
+        following[:] = 0
         for w in range(words):
-            number += np.int64(_popcount(level[w]))
+            seen[w] |= level[w]
+            left = level[w]
+            while left != 0:
+                i = _WORD * w + np.int64(_lowest_bit(left))
+                left &= left - one
+                for k in range(words):
+                    following[k] |= near[i, k]
+        number = np.uint64(0)
+        for w in range(words):
+            level[w] = following[w] & ~seen[w]
+            number += _popcount(level[w])
         if number == 0:
             return
-        levels[depth] += number
-        for i in range(near.shape[0]):
-            if level[i // _WORD] >> np.uint64(i % _WORD) & one:
+        levels[depth] += np.int64(number)
+        for w in range(words):
+            left = level[w]
+            while left != 0:
+                i = _WORD * w + np.int64(_lowest_bit(left))
+                left &= left - one
                 for t in range(bits.shape[0]):
-                    for w in range(words):
-                        inside = np.int64(_popcount(bits[t, i, w] & level[w]))
-                        levels[0] += (t + 2) * inside
+                    inside = np.uint64(0)
+                    for k in range(words):
+                        inside += _popcount(bits[t, i, k] & level[k])
+                    levels[0] += np.int64(t + 2) * np.int64(inside)
