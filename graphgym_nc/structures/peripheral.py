@@ -65,7 +65,9 @@ def describe(
     num_nodes, types = adjacency.shape[0], int(kind.max(initial=0)) + 1
     edges = np.zeros((num_nodes, types), np.int64)
     levels = np.zeros((num_nodes, num_levels + 1), np.int64)
-    matrices = [array.astype(np.int64) for m in (adjacency, hop) for array in (m.indptr, m.indices)]
+    matrices = [
+        array.astype(np.int64) for m in (adjacency, hop) for array in (m.indptr, m.indices)
+    ]
     peripheral(*matrices[:2], kind, *matrices[2:], edges, levels)
     return edges, levels
 

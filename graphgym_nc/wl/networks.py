@@ -45,8 +45,11 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
-    'kp_gin': Network('KP-GIN', KPGINEncoder, {
-        'channels': 32, 'num_layers': 8, 'batch_size': 16, 'loss_threshold': 0.3}),
+    'kp_gin': Network(
+        'KP-GIN',
+        KPGINEncoder,
+        {'channels': 32, 'num_layers': 8, 'batch_size': 16, 'loss_threshold': 0.3},
+    ),
 }
 
 #: Names that these networks had before.

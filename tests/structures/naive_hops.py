@@ -30,8 +30,7 @@ def hop_neighbours(edge_index, num_nodes, k, kernel):
         {
             u: power[v, u]
             for u in range(num_nodes)
-            if u != v
-            and (distance[v].get(u) == k if kernel == 'spd' else power[v, u] > 0)
+            if u != v and (distance[v].get(u) == k if kernel == 'spd' else power[v, u] > 0)
         }
         for v in range(num_nodes)
     ]

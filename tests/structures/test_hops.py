@@ -24,7 +24,9 @@ def data_of(graph, **more):
 
 
 def of_networkx(graph):
-    edge_index = torch.tensor(sorted(graph.to_directed().edges), dtype=torch.long).reshape(-1, 2).t()
+    edge_index = (
+        torch.tensor(sorted(graph.to_directed().edges), dtype=torch.long).reshape(-1, 2).t()
+    )
     return Data(edge_index=edge_index, num_nodes=len(graph))
 
 
@@ -119,7 +121,12 @@ def test_edge_types_from_one_hot_vectors():
 def cases():
     return [
         of_networkx(graph)
-        for graph in (nx.path_graph(1), nx.lollipop_graph(4, 3), nx.empty_graph(2), nx.cycle_graph(5))
+        for graph in (
+            nx.path_graph(1),
+            nx.lollipop_graph(4, 3),
+            nx.empty_graph(2),
+            nx.cycle_graph(5),
+        )
     ]
 
 
