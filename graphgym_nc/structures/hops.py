@@ -14,7 +14,7 @@ from torch_geometric.transforms import BaseTransform
 from typing_extensions import Self
 
 from graphgym_nc.structures.data import attach, check_size
-from graphgym_nc.structures.peripheral import Peripheral
+from graphgym_nc.structures.peripheral import USUAL, Peripheral
 from graphgym_nc.triangles.csr import CSR
 from graphgym_nc.triangles.simple_graph import check_edge_index, plain
 
@@ -61,7 +61,7 @@ class KHops(BaseTransform):
         max_walks: int = 1,
         edge_types: int = 1,
         closed_walks: bool = False,
-        peripheral: Peripheral | None = Peripheral(),
+        peripheral: Peripheral | None = USUAL,
     ) -> None:
         if kernel not in KERNELS:
             raise ValueError(f"'kernel' is {kernel!r}, but must be one of {', '.join(KERNELS)}")
@@ -207,24 +207,20 @@ class Hops(NamedTuple):
     levels: Tensor | None = None
 
     @classmethod
-    def of(cls, data: Data, hops: int, max_walks: int = 1, edge_types: int = 1) -> Self:
-        """Those of a graph, or a batch, that has gone through :class:`KHops`.
+    def of(cls, data: Data, structure: KHops) -> Self:
+        """Those of a graph, or a batch.
 
         Args:
             data: The graph or batch.
-            hops: See :class:`KHops`.
-            max_walks: See :class:`KHops`.
-            edge_types: See :class:`KHops`.
+            structure: What it has gone through.
 
         Raises:
             ValueError: If it has not.
         """
-        widths = [edge_types, *[max_walks] * (hops - 1)]
+        hops = structure.hops
+        widths = [structure.edge_types, *[structure.max_walks] * (hops - 1)]
         if 'hop_counts' not in data or data.hop_counts.size(1) != sum(widths):
-            raise ValueError(
-                f'{data} must go through KHops(hops={hops}, max_walks={max_walks}, '
-                f'edge_types={edge_types}) first'
-            )
+            raise ValueError(f'{data} must go through {structure} first')
         counts = data.hop_counts.split(widths, dim=1)
         degree = torch.stack([count.sum(dim=1) for count in counts])
         rowptr = torch.nn.functional.pad(degree.flatten().cumsum(0), (1, 0))

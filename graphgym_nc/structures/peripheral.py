@@ -52,6 +52,10 @@ class Peripheral(NamedTuple):
         return told.astype(np.int32), levels.clip(max=self.pairs).astype(np.int32)
 
 
+#: What the authors of KP-GNN tell on small graphs.
+USUAL = Peripheral()
+
+
 def describe(
     adjacency: sp.csr_array, kind: Array, hop: sp.csr_array, num_levels: int
 ) -> tuple[Array, Array]:

@@ -20,22 +20,13 @@ from graphgym_nc.structures.hops import Hops, KHops
 from graphgym_nc.structures.peripheral import Peripheral
 
 
-def _limits() -> Peripheral | None:
+def _structure() -> KHops:
     keys = cfg.peers.kp_gin
     limits = Peripheral(keys.max_types, keys.max_edges, keys.levels, keys.max_pairs)
-    return limits if keys.peripheral else None
-
-
-def _transform() -> KHops:
-    keys = cfg.peers.kp_gin
     return KHops(
-        keys.hops, keys.kernel, keys.max_walks, keys.edge_types, keys.closed_walks, _limits()
-    )
-
-
-def _seen() -> dict[str, Any]:
-    """What layers see of neighbours."""
-    return {key: cfg.peers.kp_gin[key] for key in ('edge_types', 'max_walks', 'closed_walks')}
+        keys.hops, keys.kernel, keys.max_walks, keys.edge_types, keys.closed_walks,
+        limits if keys.peripheral else None,
+    )  # fmt: skip
 
 
 def _check_width(name: str, width: int, hint: str = '') -> None:
@@ -67,28 +58,26 @@ class KPGINNetwork(torch.nn.Module):
                 f"be at least 'peers.kp_gin.hops' ({keys.hops}): the first layer sees one hop, "
                 f'and each that follows one more'
             )
-        self.encoder = FeatureEncoder(dim_in)
+        self.encoder, self.structure = FeatureEncoder(dim_in), _structure()
         self.model = KPGIN(
             self.encoder.dim_in,
             gnn.dim_inner,
             gnn.layers_mp,
-            keys.hops,
+            self.structure,
             keys.variant,
-            keys.combine,
-            peripheral=_limits(),
+            combine=keys.combine,
             jk=keys.jk,
             residual=keys.residual,
             dropout=gnn.dropout,
             norm=gnn.batchnorm,
             act=register.act_dict[gnn.act](),
-            **_seen(),
         )
         self.post_mp = register.head_dict[gnn.head](dim_in=gnn.dim_inner, dim_out=dim_out)
         self.apply(init_weights)
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.encoder(batch)
-        batch.x = self.model(batch.x, _hops_of(batch))
+        batch.x = self.model(batch.x, _hops_of(batch, self.structure))
         return self.post_mp(batch)
 
 
@@ -100,34 +89,30 @@ class KPGINConvLayer(torch.nn.Module):
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
-        keys, dims, limits = cfg.peers.kp_gin, layer_config, _limits()
+        keys, dims, self.structure = cfg.peers.kp_gin, layer_config, _structure()
         hint = "; set 'gnn.layers_pre_mp: 1', or encode them"
         _check_width('the number of input features', dims.dim_in, hint)
         _check_width("'gnn.dim_inner'", dims.dim_out)
         act = register.act_dict[dims.act]()
-        self.model = KPGINConv(
-            dims.dim_in, dims.dim_out, keys.hops, keys.combine, act=act, **_seen()
-        )
+        self.model = KPGINConv(dims.dim_in, dims.dim_out, self.structure, keys.combine, act=act)
         self.peripheral = None
-        if limits is not None:
-            self.peripheral = PeripheralEncoder(dims.dim_in // keys.hops, keys.edge_types, limits)
+        if keys.peripheral:
+            self.peripheral = PeripheralEncoder(dims.dim_in // keys.hops, self.structure)
 
     def forward(self, batch: Data) -> Data:
-        hops = _hops_of(batch)
+        hops = _hops_of(batch, self.structure)
         told = None if self.peripheral is None else self.peripheral(hops)
         batch.x = self.model(batch.x, hops, told)
         return batch
 
 
-def _hops_of(batch: Data) -> Hops:
+def _hops_of(batch: Data, structure: KHops) -> Hops:
     """The neighbours of a batch, put together by the first layer that asks."""
     hops = batch.get('neighbours_at_hops')
     if not isinstance(hops, Hops):
-        keys = cfg.peers.kp_gin
-        hops = Hops.of(batch, keys.hops, keys.max_walks, keys.edge_types)
-        batch.neighbours_at_hops = hops
+        batch.neighbours_at_hops = hops = Hops.of(batch, structure)
     return hops
 
 
-prepares('kp_gin', _transform)
-prepares('kp_ginconv', _transform)
+prepares('kp_gin', _structure)
+prepares('kp_ginconv', _structure)

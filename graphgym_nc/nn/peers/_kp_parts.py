@@ -11,8 +11,7 @@ from torch.nn import LSTM, BatchNorm1d, Embedding, Linear, Parameter
 from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import activation_resolver
 
-from graphgym_nc.structures.hops import Hops
-from graphgym_nc.structures.peripheral import Peripheral
+from graphgym_nc.structures.hops import Hops, KHops
 
 #: The ways to combine hops.
 COMBINE = ('geometric', 'attention')
@@ -34,15 +33,14 @@ class HopSum(torch.nn.Module):
 
     Args:
         channels (int): The size of features.
-        edge_types (int, optional): The number of types of edges. (default: :obj:`1`)
-        max_walks (int, optional): The number of embeddings at further hops; :obj:`0` if there
-            are none. (default: :obj:`0`)
+        structure (KHops): What graphs have gone through.
+        hops (int): The number of its hops that are summed over.
     """
 
-    def __init__(self, channels: int, edge_types: int = 1, max_walks: int = 0) -> None:
+    def __init__(self, channels: int, structure: KHops, hops: int) -> None:
         super().__init__()
-        self.edge = Embedding(edge_types, channels)
-        self.walk = Embedding(max_walks, channels) if max_walks > 0 else None
+        self.edge = Embedding(structure.edge_types, channels)
+        self.walk = Embedding(structure.max_walks, channels) if hops > 1 else None
 
     def reset_parameters(self) -> None:
         reset(self.edge)
@@ -115,20 +113,16 @@ class PeripheralEncoder(torch.nn.Module):
 
     Args:
         channels (int): The size of an embedding.
-        edge_types (int, optional): The number of types of edges. (default: :obj:`1`)
-        limits (Peripheral, optional): The largest numbers that are told.
+        structure (KHops): What graphs have gone through.
         weight (str or Callable, optional): What :math:`\sigma` is. (default: :obj:`"sigmoid"`)
     """
 
-    def __init__(
-        self,
-        channels: int,
-        edge_types: int = 1,
-        limits: Peripheral = Peripheral(),
-        weight: Act = 'sigmoid',
-    ) -> None:
+    def __init__(self, channels: int, structure: KHops, weight: Act = 'sigmoid') -> None:
         super().__init__()
-        self.edges = _Numbers([edge_types, limits.edges + 1], channels)
+        limits = structure.peripheral
+        if limits is None:
+            raise ValueError(f'{structure} tells nothing of peripheral subgraphs')
+        self.edges = _Numbers([structure.edge_types, limits.edges + 1], channels)
         self.levels = _Numbers([limits.pairs + 1] * (limits.levels + 1), channels)
         self.weight = Parameter(torch.empty(2))
         self.act = activation_resolver(weight)
@@ -141,8 +135,8 @@ class PeripheralEncoder(torch.nn.Module):
 
     def forward(self, hops: Hops) -> Tensor:
         """Of shape :math:`(K, n, d)`."""
-        if hops.edges is None or hops.levels is None:
-            raise ValueError("'hops' tell nothing of peripheral subgraphs: see 'KHops'")
+        assert hops.edges is not None
+        assert hops.levels is not None
         of_edges, of_levels = self.act(self.weight)
         out = of_edges * self.edges(hops.edges).sum(dim=2)
         return (out + of_levels * self.levels(hops.levels)).transpose(0, 1)
@@ -156,6 +150,7 @@ class _Numbers(torch.nn.Module):
         self.sizes, self.channels = sizes, channels
         self.table = Embedding(sum(sizes), channels)
         self.lin = Linear(len(sizes) * channels, channels)
+        self.start: Tensor
         start = torch.tensor([0, *accumulate(sizes[:-1])], dtype=torch.int32)
         self.register_buffer('start', start, persistent=False)
 
@@ -173,17 +168,18 @@ class _Numbers(torch.nn.Module):
         return out.view(*numbers.shape[:-1], self.channels)
 
 
-def closed_embedding(closed_walks: bool, max_walks: int, channels: int) -> Embedding | None:
+def closed_embedding(channels: int, structure: KHops, hops: int) -> Embedding | None:
     """Embeds numbers of walks that lead back, if they are told."""
-    return Embedding(max_walks + 1, channels, padding_idx=0) if closed_walks else None
+    if not structure.closed_walks or hops == 1:
+        return None
+    return Embedding(structure.max_walks + 1, channels, padding_idx=0)
 
 
 def add_closed(x: Tensor, hops: Hops, embedding: Embedding | None) -> Tensor:
     """Adds to what each hop but the first sees the number of walks that lead back."""
     if embedding is None:
         return x
-    if hops.closed is None:
-        raise ValueError("'hops' do not tell of closed walks: see 'KHops'")
+    assert hops.closed is not None
     closed = hops.closed.t()[: x.size(0) - 1]
     return torch.cat([x[:1], x[1:] + embedding(closed)])
 

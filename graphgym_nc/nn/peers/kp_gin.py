@@ -17,7 +17,7 @@ from graphgym_nc.nn.peers._kp_parts import (
     combine_hops,
     two_layers,
 )
-from graphgym_nc.structures.hops import Hops
+from graphgym_nc.structures.hops import Hops, KHops
 
 
 class KPGINConv(torch.nn.Module):
@@ -34,20 +34,14 @@ class KPGINConv(torch.nn.Module):
     that :math:`\mathcal{N}_k(i)` induces.
 
     Args:
-        in_channels (int): The size of input features, a multiple of :obj:`hops`.
-        out_channels (int): The size of output features, a multiple of :obj:`hops`.
-        hops (int): The number :math:`K` of hops.
+        in_channels (int): The size of input features, a multiple of the number of hops.
+        out_channels (int): The size of output features, a multiple of the number of hops.
+        structure (KHops): What graphs have gone through: the number :math:`K` of hops, and what
+            there is to tell of neighbours.
         combine (str, optional): How hops are combined: :obj:`"geometric"`
             (the softmax of a geometric series) or :obj:`"attention"` (by a bidirectional LSTM).
             (default: :obj:`"geometric"`)
-        edge_types (int, optional): The number of types of edges. (default: :obj:`1`)
-        max_walks (int, optional): The largest number of walks that is told apart.
-            (default: :obj:`1`)
-        closed_walks (bool, optional): Whether numbers of walks that lead back are embedded, and
-            added to what further hops see. (default: :obj:`False`)
-        eps (float, optional): (Initial) :math:`\epsilon`-value. (default: :obj:`0.`)
-        train_eps (bool, optional): If set to :obj:`True`, :math:`\epsilon` is trainable.
-            (default: :obj:`False`)
+        eps (float, optional): The :math:`\epsilon`-value. (default: :obj:`0.`)
         act (str or Callable, optional): The activation. (default: :obj:`"relu"`)
 
     Shapes:
@@ -61,25 +55,22 @@ class KPGINConv(torch.nn.Module):
         self,
         in_channels: int,
         out_channels: int,
-        hops: int,
+        structure: KHops,
         combine: str = 'geometric',
-        edge_types: int = 1,
-        max_walks: int = 1,
-        closed_walks: bool = False,
         eps: float = 0.0,
-        train_eps: bool = False,
         act: Act = 'relu',
     ) -> None:
         super().__init__()
+        hops = structure.hops
         if in_channels % hops or out_channels % hops:
             raise ValueError(
                 f"'in_channels' and 'out_channels' are {in_channels} and {out_channels}, but "
-                f"must be multiples of 'hops' ({hops})"
+                f'must be multiples of the number of hops ({hops})'
             )
         self.in_channels, self.out_channels, self.hops = in_channels, out_channels, hops
         inner, outer = in_channels // hops, out_channels // hops
-        self.sum = HopSum(inner, edge_types, max_walks if hops > 1 else 0)
-        self.closed = closed_embedding(closed_walks, max_walks, inner)
+        self.sum = HopSum(inner, structure, hops)
+        self.closed = closed_embedding(inner, structure, hops)
         self.weight1 = Parameter(torch.empty(hops, inner, outer))
         self.bias1 = Parameter(torch.empty(hops, 1, outer))
         self.weight2 = Parameter(torch.empty(hops, outer, outer))
@@ -87,11 +78,7 @@ class KPGINConv(torch.nn.Module):
         self.act = activation_resolver(act)
         self.combine = combine_hops(combine, outer, hops)
         self.lin = Linear(outer, out_channels) if hops > 1 else None
-        self.initial_eps = eps
-        if train_eps:
-            self.eps = Parameter(torch.empty(1))
-        else:
-            self.register_buffer('eps', torch.empty(1))
+        self.eps = eps
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -102,7 +89,6 @@ class KPGINConv(torch.nn.Module):
             fan = math.sqrt(weight.size(1) * weight.size(2))
             torch.nn.init.uniform_(weight, -math.sqrt(6) / fan, math.sqrt(6) / fan)
             torch.nn.init.uniform_(bias, -1 / fan, 1 / fan)
-        self.eps.data.fill_(self.initial_eps)
 
     def forward(self, x: Tensor, hops: Hops, peripheral: Tensor | None = None) -> Tensor:
         """Runs the forward pass.
@@ -119,7 +105,9 @@ class KPGINConv(torch.nn.Module):
             out = out + peripheral
         out = self.act(torch.baddbmm(self.bias1, out, self.weight1))
         out = self.act(torch.baddbmm(self.bias2, out, self.weight2))
-        return out[0] if self.lin is None else self.lin(self.combine(out))
+        if self.combine is None or self.lin is None:
+            return out[0]
+        return self.lin(self.combine(out))
 
     def __repr__(self) -> str:
         return (
@@ -144,10 +132,8 @@ class KPGINPlusConv(torch.nn.Module):
     Args:
         channels (int): The size of features.
         hops (int): The number of hops that this layer sees.
+        structure (KHops): What graphs have gone through, with at least as many hops.
         combine (str, optional): See :class:`KPGINConv`. (default: :obj:`"geometric"`)
-        edge_types (int, optional): See :class:`KPGINConv`. (default: :obj:`1`)
-        max_walks (int, optional): See :class:`KPGINConv`. (default: :obj:`1`)
-        closed_walks (bool, optional): See :class:`KPGINConv`. (default: :obj:`False`)
         norm (bool, optional): Whether there is BatchNorm in :math:`h`. (default: :obj:`True`)
         act (str or Callable, optional): The activation in :math:`h`. (default: :obj:`"relu"`)
 
@@ -162,17 +148,15 @@ class KPGINPlusConv(torch.nn.Module):
         self,
         channels: int,
         hops: int,
+        structure: KHops,
         combine: str = 'geometric',
-        edge_types: int = 1,
-        max_walks: int = 1,
-        closed_walks: bool = False,
         norm: bool = True,
         act: Act = 'relu',
     ) -> None:
         super().__init__()
         self.channels, self.hops = channels, hops
-        self.sum = HopSum(channels, edge_types, max_walks if hops > 1 else 0)
-        self.closed = closed_embedding(closed_walks and hops > 1, max_walks, channels)
+        self.sum = HopSum(channels, structure, hops)
+        self.closed = closed_embedding(channels, structure, hops)
         self.combine = combine_hops(combine, channels, hops)
         self.nn = two_layers(channels, norm, act)
         self.reset_parameters()
@@ -201,7 +185,7 @@ class EdgeTypeGINConv(torch.nn.Module):
 
     Args:
         channels (int): The size of features.
-        edge_types (int, optional): The number of types of edges. (default: :obj:`1`)
+        structure (KHops): What graphs have gone through.
         eps (float, optional): See :class:`KPGINConv`. (default: :obj:`0.`)
         norm (bool, optional): Whether there is BatchNorm in :math:`h`. (default: :obj:`True`)
         act (str or Callable, optional): The activation in :math:`h`. (default: :obj:`"relu"`)
@@ -210,14 +194,14 @@ class EdgeTypeGINConv(torch.nn.Module):
     def __init__(
         self,
         channels: int,
-        edge_types: int = 1,
+        structure: KHops,
         eps: float = 0.0,
         norm: bool = True,
         act: Act = 'relu',
     ) -> None:
         super().__init__()
         self.channels, self.eps = channels, eps
-        self.sum = HopSum(channels, edge_types)
+        self.sum = HopSum(channels, structure, 1)
         self.nn = two_layers(channels, norm, act)
 
     def reset_parameters(self) -> None:

@@ -8,8 +8,7 @@ from torch_geometric.nn.resolver import activation_resolver
 
 from graphgym_nc.nn.peers._kp_parts import Act, PeripheralEncoder
 from graphgym_nc.nn.peers.kp_gin import EdgeTypeGINConv, KPGINConv, KPGINPlusConv
-from graphgym_nc.structures.hops import Hops
-from graphgym_nc.structures.peripheral import Peripheral
+from graphgym_nc.structures.hops import Hops, KHops
 
 #: KP-GIN, KP-GIN+ and KP-GIN'.
 VARIANTS = ('plain', 'plus', 'prime')
@@ -28,19 +27,15 @@ class KPGIN(torch.nn.Module):
     Args:
         in_channels (int): The size of input features, which a linear map takes to
             :obj:`hidden_channels`.
-        hidden_channels (int): The size of hidden features; but for KP-GIN+ a multiple of
-            :obj:`hops`.
-        num_layers (int): The number of layers; for KP-GIN+ at least :obj:`hops`.
-        hops (int): The number of hops.
+        hidden_channels (int): The size of hidden features; but for KP-GIN+ a multiple of the
+            number of hops.
+        num_layers (int): The number of layers; for KP-GIN+ at least that of hops.
+        structure (KHops): What graphs have gone through. If it tells nothing of peripheral
+            subgraphs, this is K-GIN.
         variant (str, optional): :obj:`"plain"` for layers of :class:`KPGINConv`, :obj:`"plus"`
             for those of :class:`KPGINPlusConv`, or :obj:`"prime"` for one of :class:`KPGINConv`
             and then those of :class:`EdgeTypeGINConv`. (default: :obj:`"plain"`)
         combine (str, optional): See :class:`KPGINConv`. (default: :obj:`"geometric"`)
-        edge_types (int, optional): See :class:`KPGINConv`. (default: :obj:`1`)
-        max_walks (int, optional): See :class:`KPGINConv`. (default: :obj:`1`)
-        closed_walks (bool, optional): See :class:`KPGINConv`. (default: :obj:`False`)
-        peripheral (Peripheral, optional): What is told of peripheral subgraphs;
-            :obj:`None` for nothing, which is K-GIN.
         jk (str, optional): Whether the :obj:`"last"` layer is read out, or input and all layers
             (:obj:`"concat"`). (default: :obj:`"last"`)
         residual (bool, optional): Whether the input of every layer is added to its output.
@@ -56,18 +51,15 @@ class KPGIN(torch.nn.Module):
         - **output:** node features :math:`(|\mathcal{V}|, F_{hidden})`
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         in_channels: int,
         hidden_channels: int,
         num_layers: int,
-        hops: int,
+        structure: KHops,
         variant: str = 'plain',
+        *,
         combine: str = 'geometric',
-        edge_types: int = 1,
-        max_walks: int = 1,
-        closed_walks: bool = False,
-        peripheral: Peripheral | None = Peripheral(),
         jk: str = 'last',
         residual: bool = False,
         dropout: float = 0.0,
@@ -79,29 +71,28 @@ class KPGIN(torch.nn.Module):
         for name, value, allowed in (('variant', variant, VARIANTS), ('jk', jk, JUMPS)):
             if value not in allowed:
                 raise ValueError(f"'{name}' is {value!r}, but must be one of {', '.join(allowed)}")
-        plus = variant == 'plus'
+        plus, hops = variant == 'plus', structure.hops
         if plus and num_layers < hops:
             raise ValueError(
-                f"'num_layers' is {num_layers}, but must be at least 'hops' ({hops}) for KP-GIN+: "
-                f'the first of its layers sees one hop, and each that follows one more'
+                f"'num_layers' is {num_layers}, but must be at least the number of hops ({hops}): "
+                f'the first layer of KP-GIN+ sees one hop, and each that follows one more'
             )
         width = hidden_channels
-        seen = {'edge_types': edge_types, 'max_walks': max_walks, 'closed_walks': closed_walks}
 
         def layer(number: int) -> torch.nn.Module:
             if plus:
                 of_layer = min(number + 1, hops)
-                return KPGINPlusConv(width, of_layer, combine, norm=norm, act=act, **seen)
+                return KPGINPlusConv(width, of_layer, structure, combine, norm, act)
             if variant == 'prime' and number > 0:
-                return EdgeTypeGINConv(width, edge_types, eps, norm, act)
-            return KPGINConv(width, width, hops, combine, eps=eps, act=act, **seen)
+                return EdgeTypeGINConv(width, structure, eps, norm, act)
+            return KPGINConv(width, width, structure, combine, eps, act)
 
         self.hops, self.variant, self.jk, self.residual = hops, variant, jk, residual
         self.lin_in = Linear(in_channels, width)
         self.peripheral = None
-        if peripheral is not None:
+        if structure.peripheral is not None:
             channels, weight = (width, 'tanh') if plus else (width // hops, 'sigmoid')
-            self.peripheral = PeripheralEncoder(channels, edge_types, peripheral, weight)
+            self.peripheral = PeripheralEncoder(channels, structure, weight)
         self.convs = ModuleList(layer(number) for number in range(num_layers))
         self.norms = ModuleList(
             BatchNorm1d(width) if norm else Identity() for _ in range(num_layers)

@@ -40,10 +40,8 @@ class KPGINEncoder(torch.nn.Module):
         super().__init__()
         limits = Peripheral(types=1, edges=1000, levels=4, pairs=1000) if peripheral else None
         self.hops = KHops(hops, peripheral=limits)
-        self.model = KPGIN(
-            1, channels, num_layers, hops, peripheral=limits, norm=False,
-            eps=math.sqrt(2) - 1, act=activation(),
-        )  # fmt: skip
+        eps, act = math.sqrt(2) - 1, activation()
+        self.model = KPGIN(1, channels, num_layers, self.hops, norm=False, eps=eps, act=act)
         self.lin = (
             torch.nn.Identity()
             if out_channels is None
@@ -60,5 +58,5 @@ class KPGINEncoder(torch.nn.Module):
             data = self.hops(data)
         assert data.num_nodes is not None
         x = next(self.parameters()).new_ones(data.num_nodes, 1)
-        x = self.model(x, Hops.of(data, self.hops.hops))
+        x = self.model(x, Hops.of(data, self.hops))
         return self.lin(global_add_pool(x, data.batch))

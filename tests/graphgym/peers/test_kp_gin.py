@@ -44,7 +44,7 @@ def created(cfg):
 def test_graphs(cfg, variant, combine):
     cfg.peers.kp_gin.update(variant=variant, combine=combine, jk='concat', residual=True)
     model, batch = created(cfg)
-    score, true = model(batch)
+    score, _ = model(batch)
     assert score.shape == (2, 4)
     score.sum().backward()
     assert all(p.grad is not None for p in model.parameters())
@@ -56,7 +56,7 @@ def test_the_network_is_that_of_pyg_with_a_head(cfg):
     model, batch = created(cfg)
     model.eval()
     network = model.model
-    nodes = network.model(batch.x, Hops.of(batch, 3, 5))
+    nodes = network.model(batch.x, Hops.of(batch, preparation()))
     pooled = torch.stack([nodes[batch.batch == i].sum(dim=0) for i in (0, 1)])
     expected = network.post_mp.layer_post_mp(pooled)
     torch.testing.assert_close(model(batch)[0], expected)
