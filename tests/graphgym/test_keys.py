@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from torch_geometric.graphgym.config import assert_cfg
 
-from graphgym_nc.graphgym.config import merge
+from graphgym_nc.graphgym.config import merge, set_value
 from graphgym_nc.graphgym.keys import IGNORED, KEYS, defaults, reference
 from graphgym_nc.graphgym.validation import ConfigError, check_cfg
 
@@ -49,8 +49,9 @@ ODD = [
 
 
 def nested(key, value):
-    group, _, name = key.rpartition('.')
-    return {group: {name: value}} if group else {name: value}
+    for name in reversed(key.split('.')):
+        value = {name: value}
+    return value
 
 
 def error_of(cfg, tree):
@@ -82,8 +83,7 @@ def test_every_key_that_is_set_in_python(cfg, value):
     assert_cfg(cfg)
     for key, usual in DEFAULTS.items():
         fresh = cfg.clone()
-        group, _, name = key.rpartition('.')
-        (fresh[group] if group else fresh)[name] = value
+        set_value(fresh, key, value)
         same = type(value) is type(usual) or (type(value), type(usual)) == (int, float)
         if same or (key, value) == ('optim.scheduler', None):
             continue  # what the test above has seen
