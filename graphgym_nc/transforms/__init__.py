@@ -4,6 +4,7 @@ Imports :mod:`~graphgym_nc.structures` and :mod:`~graphgym_nc.triangles`.
 """
 
 from graphgym_nc.structures.edge_neighbourhoods import EdgeNeighbourhoods
+from graphgym_nc.structures.hops import KHops
 from graphgym_nc.structures.random_walks import RandomWalks
 from graphgym_nc.structures.structural_coefficients import StructuralCoefficients
 from graphgym_nc.structures.subgraph_drop import SubgraphDrop
@@ -16,6 +17,7 @@ __all__ = [
     'AddTriangles',
     'EdgeNeighbourhoods',
     'EgoNets',
+    'KHops',
     'RandomWalks',
     'StructuralCoefficients',
     'SubgraphDrop',

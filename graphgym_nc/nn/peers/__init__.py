@@ -4,6 +4,8 @@ from graphgym_nc.nn.peers._sat_extractors import SubgraphExtractor, SubtreeExtra
 from graphgym_nc.nn.peers.eb_gnn import EBGNN, EBConv
 from graphgym_nc.nn.peers.gin_ak import GINAKConv
 from graphgym_nc.nn.peers.graph_snn import GraphSNNConv, GraphSNNEConv
+from graphgym_nc.nn.peers.kp_gin import EdgeTypeGINConv, KPGINConv, KPGINPlusConv
+from graphgym_nc.nn.peers.kp_gin_network import KPGIN
 from graphgym_nc.nn.peers.nested_gin import NestedGNN
 from graphgym_nc.nn.peers.ppgn import PPGN, PPGNBlock
 from graphgym_nc.nn.peers.ring_gnn import RingGNN, RingGNNConv
@@ -11,12 +13,16 @@ from graphgym_nc.nn.peers.sat import SAT, SATConv
 
 __all__ = [
     'EBGNN',
+    'KPGIN',
     'PPGN',
     'SAT',
     'EBConv',
+    'EdgeTypeGINConv',
     'GINAKConv',
     'GraphSNNConv',
     'GraphSNNEConv',
+    'KPGINConv',
+    'KPGINPlusConv',
     'NestedGNN',
     'PPGNBlock',
     'RingGNN',
