@@ -13,5 +13,7 @@ import graphgym_nc.graphgym.loader
 import graphgym_nc.graphgym.loss
 import graphgym_nc.graphgym.metric
 import graphgym_nc.graphgym.network
+import graphgym_nc.graphgym.peers.cin
+import graphgym_nc.graphgym.peers.k123
 import graphgym_nc.graphgym.scheduler
 import graphgym_nc.graphgym.stage  # noqa: F401

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.wl.encoder import GraphEncoder
 from graphgym_nc.wl.graphs import GraphLike, to_data
+from graphgym_nc.wl.peers.cin import CellEncoder
+from graphgym_nc.wl.peers.k123 import SetEncoder
 
 _CHUNK = 128
 
@@ -44,6 +47,9 @@ NETWORKS: dict[str, Network] = {
     'nc': Network('NC-GNN', _encoder()),
     'nc_lean': Network('lean NC-GNN', _encoder(communicate=(1, 'sqrt'))),
     'nc_mean': Network('NC-GNN with the mean', _encoder(communicate=(2, 'mean'))),
+    'sin': Network('SIN', partial(CellEncoder, 3)),
+    'cin': Network('CIN', partial(CellEncoder, 6)),
+    'k123': Network('1-2-3-GNN', SetEncoder),
 }
 
 #: Names that these networks had before.

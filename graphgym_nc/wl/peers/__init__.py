@@ -1,0 +1,1 @@
+"""Networks of other systems that embed graphs by their structure alone."""
