@@ -85,7 +85,7 @@ class AddSets(BaseTransform):
 class Sets(NamedTuple):
     """The sets of one size, as :class:`AddSets` attaches them."""
 
-    index: Tensor
+    node_index: Tensor
     edge_index: Tensor
     type: Tensor
 

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.nn import MLP, Linear
+from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import activation_resolver, aggregation_resolver
 
 from graphgym_nc.structures.cells import Boundary, Cells
@@ -94,8 +95,7 @@ class CINConv(torch.nn.Module):
     def reset_parameters(self) -> None:
         """Resets all learnable parameters of the module."""
         for networks in (self.up_nns, self.boundary_nns, self.update_nns, self.messages):
-            for network in networks:
-                network.reset_parameters()
+            reset(networks)
         self.eps.data.fill_(self.initial_eps)
 
     def forward(self, xs: Sequence[Tensor], boundaries: Sequence[Boundary]) -> list[Tensor]:
@@ -206,20 +206,20 @@ class CIN(torch.nn.Module):
             CINConv(width, hidden_channels, **kwargs) for width in widths[:-1]
         )
         self.act = activation_resolver(kwargs.get('act', 'relu'))
-        self.pool = None if pool is None else aggregation_resolver(pool)
+        self.of_nodes = pool is None
+        self.pool = aggregation_resolver(pool or 'add')
         # Without a bias, a dimension without cells adds nothing.
         self.lins = torch.nn.ModuleList(
             Linear(num_layers * hidden_channels, 2 * hidden_channels, bias=False)
-            for _ in range(1 if pool is None else _DIMENSIONS)
+            for _ in range(1 if self.of_nodes else _DIMENSIONS)
         )
         self.lin = Linear(2 * hidden_channels, out_channels)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Resets all learnable parameters of the module."""
-        first = [] if self.edge_lin is None else [self.edge_lin]
-        for module in (*first, *self.convs, *self.lins, self.lin):
-            module.reset_parameters()
+        for part in (self.edge_lin, self.convs, self.lins, self.lin):
+            reset(part)
 
     def forward(
         self,
@@ -239,7 +239,7 @@ class CIN(torch.nn.Module):
             edge_attr: The features of :obj:`cells.edge_index`, each edge once: see
                 :meth:`graphgym_nc.structures.cells.edge_features`.
         """
-        if self.pool is None:
+        if self.of_nodes:
             states = [torch.cat([xs[0] for xs in self.states(x, cells, edge_attr)], dim=-1)]
         else:
             states = self.pooled(x, cells, batch, batch_size, edge_attr)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch_geometric.nn import MLP, GraphConv, Linear, MessagePassing
+from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import aggregation_resolver
 
 from graphgym_nc.structures.sets import Sets, num_types
@@ -116,7 +117,7 @@ GraphConv`. Pairs and triples start from the mean of their nodes' states and fro
         self.convs = torch.nn.ModuleList(
             GraphConv(*channels, aggr=aggr) for channels in pairwise(widths)
         )
-        self.set_convs = torch.nn.ModuleList(
+        self.pair_convs, self.triple_convs = (
             torch.nn.ModuleList(
                 [
                     TypedGraphConv(widths[-1], width, num_types(size, num_labels), aggr),
@@ -132,8 +133,8 @@ GraphConv`. Pairs and triples start from the mean of their nodes' states and fro
 
     def reset_parameters(self) -> None:
         """Resets all learnable parameters of the module."""
-        for conv in (*self.convs, *self.set_convs[0], *self.set_convs[1], self.mlp):
-            conv.reset_parameters()
+        for part in (self.convs, self.pair_convs, self.triple_convs, self.mlp):
+            reset(part)
 
     def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         """Runs the forward pass, with the arguments of :meth:`pooled`."""
@@ -161,9 +162,12 @@ GraphConv`. Pairs and triples start from the mean of their nodes' states and fro
         for conv in self.convs:
             x = self.mlp.act(conv(x, edge_index))
         pooled = [self.pool(x, batch, dim_size=batch_size)]
-        for (index, edges, types), (first, *others) in zip(sets, self.set_convs, strict=True):
-            state = self.mlp.act(first(x[index].mean(dim=0), types, edges))
-            for conv in others:
-                state = self.mlp.act(conv(state, edges))
-            pooled.append(self.pool(state, batch[index[0]], dim_size=batch_size))
+        for (nodes, edges, types), convs in zip(
+            sets, (self.pair_convs, self.triple_convs), strict=True
+        ):
+            state = x[nodes].mean(dim=0)
+            for i, conv in enumerate(convs):
+                args = (types, edges) if i == 0 else (edges,)
+                state = self.mlp.act(conv(state, *args))
+            pooled.append(self.pool(state, batch[nodes[0]], dim_size=batch_size))
         return torch.cat(pooled, dim=-1)
