@@ -1,5 +1,7 @@
 """The table of keys: complete, checked, and the same as its reference page."""
 
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -49,8 +51,9 @@ ODD = [
 
 
 def nested(key, value):
-    group, _, name = key.rpartition('.')
-    return {group: {name: value}} if group else {name: value}
+    for name in reversed(key.split('.')):
+        value = {name: value}
+    return value
 
 
 def error_of(cfg, tree):
@@ -82,8 +85,8 @@ def test_every_key_that_is_set_in_python(cfg, value):
     assert_cfg(cfg)
     for key, usual in DEFAULTS.items():
         fresh = cfg.clone()
-        group, _, name = key.rpartition('.')
-        (fresh[group] if group else fresh)[name] = value
+        *groups, name = key.split('.')
+        reduce(getitem, groups, fresh)[name] = value
         same = type(value) is type(usual) or (type(value), type(usual)) == (int, float)
         if same or (key, value) == ('optim.scheduler', None):
             continue  # what the test above has seen
