@@ -145,5 +145,24 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('peers.kp_gin.residual', FLAG,
             'Whether the input of every layer is added to its output. For the network', False),
     ),
+    'The networks `sin` and `cin`': (
+        Key('peers.cin.max_ring', integer(4, 20),
+            'Largest number of nodes of a ring, of `cin`; `sin` has triangles alone', 6),
+        Key('peers.cin.init', one_of('sum', 'mean'),
+            'What edges and rings start from: the sum or the mean of their nodes', 'sum'),
+        Key('peers.cin.coboundaries', FLAG,
+            'Whether a message between two nodes also says what their edge is, and one between '
+            'two edges what their ring is', True),
+        Key('peers.cin.edge_features', FLAG,
+            'Whether edges start from a linear map of their features instead, those of '
+            '`dataset.edge_encoder` if that is on', False),
+    ),
+    'The network `k123`': (
+        Key('peers.k123.labels', FLAG,
+            'Whether pairs and triples of nodes start with the labels of these, too: node '
+            'features must be one-hot. Their numbers of edges they always start with', False),
+        Key('peers.k123.layers_sets', integer(1), 'Number of layers for pairs, and for triples',
+            2),
+    ),
 }
 # fmt: on

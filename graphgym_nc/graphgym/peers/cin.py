@@ -1,0 +1,81 @@
+"""SIN and CIN, as GraphGym knows them."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.graphgym import register
+from torch_geometric.graphgym.config import cfg
+from torch_geometric.graphgym.models.gnn import FeatureEncoder
+
+from graphgym_nc.graphgym.preparation import prepares
+from graphgym_nc.graphgym.register import register_once
+from graphgym_nc.graphgym.validation import ConfigError, check_choice, check_peers
+from graphgym_nc.nn.peers import CIN
+from graphgym_nc.structures.cells import AddCells, Cells, edge_features
+
+
+class _CellNetwork(torch.nn.Module):
+    """Scores a graph by its nodes, edges and rings, or a node: see
+    :class:`graphgym_nc.nn.peers.CIN`.
+
+    Args:
+        dim_in: The input dimension.
+        dim_out: The number of scores.
+    """
+
+    def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
+        super().__init__()
+        check_peers(cfg)
+        self.of_nodes = cfg.dataset.task == 'node'
+        check_choice('dataset.task', cfg.dataset.task, ('graph', 'node'))
+        check_choice('model.graph_pooling', cfg.model.graph_pooling, ('add', 'max', 'mean'))
+        if self.of_nodes and not cfg.peers.cin.coboundaries:
+            raise ConfigError(
+                "'peers.cin.coboundaries' is False, but 'dataset.task' is 'node': nodes would "
+                "know nothing of edges and rings; set 'peers.cin.coboundaries: True'"
+            )
+        self.encoder = FeatureEncoder(dim_in)
+        edge_dim = cfg.gnn.dim_inner if cfg.dataset.edge_encoder else cfg.dataset.edge_dim
+        self.model = CIN(
+            self.encoder.dim_in,
+            cfg.gnn.dim_inner,
+            cfg.gnn.layers_mp,
+            dim_out,
+            init=cfg.peers.cin.init,
+            coboundaries=cfg.peers.cin.coboundaries,
+            edge_dim=edge_dim if cfg.peers.cin.edge_features else None,
+            pool=None if self.of_nodes else cfg.model.graph_pooling,
+            dropout=cfg.gnn.dropout,
+            act=register.act_dict[cfg.gnn.act](),
+            norm='batch_norm' if cfg.gnn.batchnorm else None,
+        )
+
+    def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
+        batch = self.encoder(batch)
+        if 'ring_size' not in batch:
+            batch = _transform()(batch)
+        edge_attr = None if self.model.edge_lin is None else _edge_features(batch)
+        number = getattr(batch, 'num_graphs', 1)
+        score = self.model(batch.x, Cells.of(batch), batch.batch, number, edge_attr)
+        mask = batch.get(f'{batch.get("split")}_mask') if self.of_nodes else None
+        return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
+
+
+def _edge_features(batch: Data) -> Tensor:
+    if batch.get('edge_attr') is None:
+        raise ConfigError(
+            f"'peers.cin.edge_features' is True, but '{cfg.dataset.name}' has none: set "
+            "'peers.cin.edge_features: False'"
+        )
+    return edge_features(batch, batch.edge_attr.to(batch.x.dtype))
+
+
+def _transform() -> AddCells:
+    return AddCells(cfg.peers.cin.max_ring if cfg.model.type == 'cin' else 3)
+
+
+for _name in ('sin', 'cin'):
+    register_once(register.network_dict, _name)(_CellNetwork)
+    prepares(_name, _transform)
