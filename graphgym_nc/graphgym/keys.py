@@ -12,7 +12,7 @@ from graphgym_nc import kernels
 from graphgym_nc.datasets.counting_files import FILES
 from graphgym_nc.datasets.subgraph_counts import TARGETS
 from graphgym_nc.graphgym.key import Key
-from graphgym_nc.graphgym.peers.keys import GROUPS as PEERS
+from graphgym_nc.graphgym.peer_keys import GROUPS as PEERS
 from graphgym_nc.graphgym.rules import (
     ANY,
     FINITE,

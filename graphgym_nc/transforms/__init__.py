@@ -1,4 +1,3 @@
-"""Transforms that give a graph its triangles, or their number, or other structures.
 """Transforms that give a graph its triangles, their number, or other structures.
 
 Imports :mod:`~graphgym_nc.structures` and :mod:`~graphgym_nc.triangles`.
@@ -15,4 +14,16 @@ from graphgym_nc.structures.subgraphs import EgoNets, WalkSubgraphs
 from graphgym_nc.transforms.add_triangle_count import AddTriangleCount
 from graphgym_nc.transforms.add_triangles import AddTriangles
 
-__all__ = ['AddCells', 'AddSets', 'AddTriangleCount', 'AddTriangles', 'EdgeNeighbourhoods', 'EgoNets', 'KHops', 'RandomWalks', 'StructuralCoefficients', 'SubgraphDrop', 'WalkSubgraphs']
+__all__ = [
+    'AddCells',
+    'AddSets',
+    'AddTriangleCount',
+    'AddTriangles',
+    'EdgeNeighbourhoods',
+    'EgoNets',
+    'KHops',
+    'RandomWalks',
+    'StructuralCoefficients',
+    'SubgraphDrop',
+    'WalkSubgraphs',
+]
