@@ -55,7 +55,7 @@ class KPGINEncoder(torch.nn.Module):
             data: The batch, which is given its neighbours at all hops if it has none.
         """
         if 'hop_counts' not in data:
-            data = self.hops(data)
+            data = self.hops.forward(data)  # of the batch itself, not of a copy
         assert data.num_nodes is not None
         x = next(self.parameters()).new_ones(data.num_nodes, 1)
         x = self.model(x, Hops.of(data, self.hops))

@@ -64,3 +64,10 @@ def test_settings_of_brec():
     network = NETWORKS['kp_gin'].build(out_channels=16)
     assert (network.hops.hops, network.lin.out_features) == (8, 16)
     assert 'levels=4, pairs=1000' in repr(network.hops)
+
+
+def test_neighbours_stay_with_a_batch():
+    batch = Batch.from_data_list([to_data(nx.path_graph(3))])
+    first = KPGINEncoder()(batch)
+    assert 'hop8_index' in batch
+    assert first.shape == (1, 32)
