@@ -1,5 +1,6 @@
 """Finds the structures that a network needs to know: once for a data set, or for each batch."""
 
+import copy
 import hashlib
 import logging
 import time
@@ -80,10 +81,11 @@ def _estimate(dataset: InMemoryDataset, transform: BaseTransform) -> _Estimate:
     number = min(_SAMPLE, len(dataset))
     graphs = [dataset[i * len(dataset) // number] for i in range(number)]
     before = sum(map(_nbytes, graphs))
-    start = time.perf_counter()
     try:
+        transform(copy.copy(graphs[0]))  # what is loaded or compiled but once is not measured
+        start = time.perf_counter()
         after = sum(_nbytes(transform(graph)) for graph in graphs)
-    except TooLargeError as error:
+    except (TooLargeError, ValueError) as error:
         raise ConfigError(f"'dataset.name: {cfg.dataset.name}': {error}") from error
     return _Estimate((after - before) / number, (time.perf_counter() - start) / number)
 
