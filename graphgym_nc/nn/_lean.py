@@ -72,7 +72,7 @@ class _Communicate(torch.autograd.Function):
         if step.by_batch:
             increment_version(v for v in step.running if v is not None and not v.is_inference())
         ctx.network = network
-        ctx.save_for_backward(x, a, norm, *parameters, *step.normalises_by)
+        ctx.save_for_backward(x, a, norm, *parameters, *step.normalises_by, t)
         return incidence.from_sums(out)
 
     @staticmethod
@@ -85,7 +85,7 @@ class _Communicate(torch.autograd.Function):
 
 def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     incidence, _, (step,), _ = ctx.network
-    x, a, norm, weight, bias, gamma, beta, *_ = ctx.saved_tensors
+    x, a, norm, weight, bias, gamma, beta, *_, t = ctx.saved_tensors
     padded, width = a.size(1), step.width
     ends, sums = incidence.endpoints, incidence.sums
     of_sums = incidence.to_sums(grad.contiguous())
@@ -97,9 +97,8 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         of_sums, a, a.new_empty(threads, 2 * padded, dtype=torch.double), norm, of_vectors,
         torch.empty_like(a), incidence.num_nodes, ends.col, ends.rowptr_t, ends.col_t,
         beta if beta is None else beta.contiguous(), incidence.messages,
-        torch.empty_like(a) if step.by_batch else None, sums.num_rows, sums.rowptr_t, sums.col_t,
+        t, sums.num_rows, sums.rowptr_t, sums.col_t,
         ends.rowptr_t if incidence.twins is not None else sums.rowptr, out,
-        incidence.weight,
         threads=threads,
     )  # fmt: skip
     return (
