@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.graph import increment_version
 
 from graphgym_nc.kernels import lanes, lean, row_loops
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn._stages import Stage
-from graphgym_nc.nn._steps import Network, Step, communicate_by, differentiable_gradients
-from graphgym_nc.nn._weighted_batch_norm import no_autocast
+from graphgym_nc.nn._steps import Gradients, Network, Step, backward_by, communicate_by, pad
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges
 
@@ -43,47 +40,7 @@ def communicate_lean(stages: Sequence[Stage], x: Tensor, incidence: Edges) -> Te
     return communicate_by(_Communicate, Step, stages, x, incidence)
 
 
-class _Communicate(torch.autograd.Function):
-    """The sum of a network over the edges opposite to every node."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, network: Network, *parameters: Tensor | None) -> Tensor:
-        incidence, (step,) = cast(TriangleIncidence, network.incidence), network.steps
-        weight, *vectors = parameters
-        assert weight is not None
-        padded = -(-step.width // lanes.LANES) * lanes.LANES
-        a = torch.mm(x, _padded(weight, padded).t())
-        ends, sums = incidence.endpoints, incidence.sums
-        threads = threads_for(sums.col.numel() * padded)
-        t = torch.empty_like(a) if step.by_batch else None
-        norm = a.new_empty(row_loops.OF_NORM, padded)
-        out = a.new_empty(sums.num_rows, padded)
-        launch(
-            lean.lean,
-            incidence.num_edges, padded, step.width, True, step.by_batch, step.eps,
-            float(incidence.num_messages), float(step.momentum), a, torch.empty_like(a),
-            a.new_empty(threads, 2 * padded, dtype=torch.double), norm, incidence.weight,
-            *(v if v is None else v.contiguous() for v in vectors), *step.running,
-            incidence.num_nodes, ends.col, ends.rowptr_t, ends.col_t, incidence.messages,
-            a.new_empty(threads, padded, dtype=torch.double), t,
-            sums.num_rows, sums.rowptr, sums.col, out,
-            threads=threads,
-        )  # fmt: skip
-        if step.by_batch:
-            increment_version(v for v in step.running if v is not None and not v.is_inference())
-        ctx.network = network
-        ctx.save_for_backward(x, a, norm, *parameters, *step.normalises_by, t)
-        return incidence.from_sums(out)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        with no_autocast('cpu'):  # which there was none of in the forward pass, either
-            if torch.is_grad_enabled():  # the gradient will itself be differentiated
-                return differentiable_gradients(ctx, grad)
-            return _gradients(ctx, grad)
-
-
-def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+def _gradients(ctx: Any, grad: Tensor) -> Gradients:
     incidence, _, (step,), _ = ctx.network
     x, a, norm, weight, bias, gamma, beta, *_, t = ctx.saved_tensors
     padded, width = a.size(1), step.width
@@ -102,7 +59,7 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         threads=threads,
     )  # fmt: skip
     return (
-        torch.mm(out, _padded(weight, padded)) if ctx.needs_input_grad[0] else None,
+        torch.mm(out, pad(weight, padded, x.size(1))) if ctx.needs_input_grad[0] else None,
         None,
         torch.mm(out.t(), x)[:width] if ctx.needs_input_grad[2] else None,
         *(
@@ -112,7 +69,35 @@ def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     )
 
 
-def _padded(weight: Tensor, height: int) -> Tensor:
-    return (
-        weight if weight.size(0) == height else F.pad(weight, (0, 0, 0, height - weight.size(0)))
-    )
+class _Communicate(torch.autograd.Function):
+    """The sum of a network over the edges opposite to every node."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, network: Network, *parameters: Tensor | None) -> Tensor:
+        incidence, (step,) = cast(TriangleIncidence, network.incidence), network.steps
+        weight, *vectors = parameters
+        assert weight is not None
+        padded = -(-step.width // lanes.LANES) * lanes.LANES
+        a = torch.mm(x, pad(weight, padded, x.size(1)).t())
+        ends, sums = incidence.endpoints, incidence.sums
+        threads = threads_for(sums.col.numel() * padded)
+        t = torch.empty_like(a) if step.by_batch else None
+        norm = a.new_empty(row_loops.OF_NORM, padded)
+        out = a.new_empty(sums.num_rows, padded)
+        launch(
+            lean.lean,
+            incidence.num_edges, padded, step.width, True, step.by_batch, step.eps,
+            float(incidence.num_messages), float(step.momentum), a, torch.empty_like(a),
+            a.new_empty(threads, 2 * padded, dtype=torch.double), norm, incidence.weight,
+            *(v if v is None else v.contiguous() for v in vectors), *step.running,
+            incidence.num_nodes, ends.col, ends.rowptr_t, ends.col_t, incidence.messages,
+            a.new_empty(threads, padded, dtype=torch.double), t,
+            sums.num_rows, sums.rowptr, sums.col, out,
+            threads=threads,
+        )  # fmt: skip
+        step.note_moves()
+        ctx.network = network
+        ctx.save_for_backward(x, a, norm, *parameters, *step.normalises_by, t)
+        return incidence.from_sums(out)
+
+    backward = backward_by(_gradients)
