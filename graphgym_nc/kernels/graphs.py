@@ -143,14 +143,24 @@ def blocks(edges: Array, num_nodes: int) -> Array:
 
 
 @compiled
-def transpose(rowptr: Array, col: Array, rowptr_t: Array, col_t: Array) -> None:
-    """Transposes a sparse 0/1 matrix; its columns come out ascending."""
-    rows, columns = (0, rowptr.size - 1), (0, rowptr_t.size - 1)
-    transpose_part(rowptr, col, rowptr_t, col_t, rows, columns)
+def entries(rowptr: Array, row: int) -> Any:
+    """Where the entries of a row are. Unsigned: numba then looks for no negative index."""
+    return range(np.uint64(rowptr[row]), np.uint64(rowptr[np.uint64(row) + np.uint64(1)]))
 
 
 @compiled
-def transpose_part(
+def transpose(rowptr: Array, col: Array, rowptr_t: Array, col_t: Array) -> None:
+    """Transposes a sparse 0/1 matrix; its columns come out ascending."""
+    rowptr_t[:] = 0
+    for c in col:
+        rowptr_t[np.uint64(c) + np.uint64(1)] += 1
+    for i in range(rowptr_t.size - 1):
+        rowptr_t[i + 1] += rowptr_t[i]
+    list_rows(rowptr, col, rowptr_t, col_t, (0, rowptr.size - 1), (0, rowptr_t.size - 1))
+
+
+@compiled
+def list_rows(
     rowptr: Array,
     col: Array,
     rowptr_t: Array,
@@ -158,19 +168,12 @@ def transpose_part(
     rows: tuple[int, int],
     columns: tuple[int, int],
 ) -> None:
-    """Transposes a range of rows with all their entries in a range of columns that
-    no other row has entries in.
+    """Lists a range of rows in all their columns, in a range that no other row has entries in,
+    given where every column begins.
     """
-    first = np.uint64(columns[0])  # unsigned: numba then looks for no negative index
-    cursor = np.zeros(columns[1] - columns[0] + 1, rowptr_t.dtype)
-    for i in range(rowptr[rows[0]], rowptr[rows[1]]):
-        cursor[np.uint64(col[i]) - first + np.uint64(1)] += 1
-    cursor[0] = rowptr[rows[0]]
-    for i in range(cursor.size - 1):
-        cursor[i + 1] += cursor[i]
-    rowptr_t[columns[0] : columns[1] + 1] = cursor
+    first, cursor = np.uint64(columns[0]), rowptr_t[columns[0] : columns[1]].copy()
     for row in range(rows[0], rows[1]):
-        for i in range(rowptr[row], rowptr[row + 1]):
+        for i in entries(rowptr, row):
             c = np.uint64(col[i]) - first
             col_t[np.uint64(cursor[c])] = row
             cursor[c] += 1

@@ -120,7 +120,7 @@ def add_times(context: Any, x: Any, factor: Any, y: Any) -> Any:
 @intrinsic
 def relu(context: Any, x: Any) -> Any:
     def of_group(builder: Any, x: Any) -> Any:
-        return builder.select(builder.fcmp_ordered('<=', x, _ZERO), _ZERO, x)  # NaN stays
+        return builder.select(builder.fcmp_ordered('<', x, _ZERO), _ZERO, x)  # NaN stays
 
     return x(x), _of_groups(of_group)
 

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from numba import carray
 
+from graphgym_nc.kernels.graphs import entries
 from graphgym_nc.kernels.lanes import (
     add,
     add_times,
@@ -129,7 +130,7 @@ def _spread(
     ends, rowptr, col = graph
     for u in range(*part):
         own, total = load(rows, u, column, tile), zeros(tile)
-        for i in range(rowptr[u], rowptr[u + 1]):
+        for i in entries(rowptr, u):
             e = np.uint64(col[i])
             message = add(own, load(rows, ends[e, 0] + ends[e, 1] - u, column, tile))
             total = add_times(total, np.float32(weight[e]), message)
@@ -150,7 +151,7 @@ def sum_messages(
     rowptr, col = lists
     for r in range(*part):
         total = zeros(tile)
-        for i in range(rowptr[r], rowptr[r + 1]):
+        for i in entries(rowptr, r):
             e = np.uint64(col[i])
             left = load(rows, ends[e, 0], column, tile)
             total = add(total, relu(add(left, load(rows, ends[e, 1], column, tile))))
@@ -174,13 +175,13 @@ def sum_messages_backward(
         store(out, u, column, zeros(tile))
     for u in range(low, high):
         own, total = load(rows, u, column, tile), load(out, u, column, tile)
-        for i in range(rowptr[u], rowptr[u + 1]):
+        for i in entries(rowptr, u):
             e = np.uint64(col[i])
             v = ends[e, 0] + ends[e, 1] - u
             if low <= v < u:  # has been added already
                 continue
             of_edge = zeros(tile)
-            for k in range(rowptr_t[e], rowptr_t[e + np.uint64(1)]):
+            for k in entries(rowptr_t, e):
                 of_edge = add(of_edge, load(grad, col_t[k], column, tile))
             of_edge = relu_backward(of_edge, add(own, load(rows, v, column, tile)))
             total = add(total, of_edge)
@@ -236,11 +237,11 @@ def lean_backward(args: Any) -> None:
     As for :func:`~graphgym_nc.kernels.rows.normalise_backward`: 0 m, 1 p, 2 width, 4 by_batch,
     5 messages, 8 to 10; 6 grad [r, p], 7 a [n, p] as :func:`lean` leaves it, 11 b [n, p] (to be
     found), 12 n, 13 ends [m, 2], 14 rowptr [n + 1], 15 col [2m] (the edges of every node),
-    16 beta, 17 received [n], 18 t [n, p] (to be found, if by_batch), 19 r, 20 rowptr_t [m + 1],
+    16 beta, 17 received [n], 18 t [n, p] (if by_batch), 19 r, 20 rowptr_t [m + 1],
     21 col_t (the sums of every edge), 22 balance [n + 1] (the work that every node is),
-    23 out [n, p], 24 weight [m]
+    23 out [n, p]
     """
-    task = carray(args, (25,))
+    task = carray(args, (24,))
     m, p, by_batch, n, r = task[0], task[1], task[4], task[12], task[19]
     grad, a, b = matrix(task, 6, r, p), matrix(task, 7, n, p), matrix(task, 11, n, p)
     norm, out = matrix(task, 9, OF_NORM, p), matrix(task, 23, n, p)
@@ -259,8 +260,7 @@ def lean_backward(args: Any) -> None:
     barrier()
     constant, slope = through_statistics(task, norm)
     if by_batch:
-        t, weight, scale = matrix(task, 18, n, p), indices(task, 24, m), norm[SCALE]
-        in_tiles(_spread, p, (a, weight, graph, (low, high), t))
+        t, scale = matrix(task, 18, n, p), norm[SCALE]
         for u in range(low, high):
             messages = np.float32(2 * received[u])
             for j in range(p):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from graphgym_nc.kernels.graphs import Array, compiled, transpose_part
+from graphgym_nc.kernels.graphs import Array, compiled, list_rows
 from graphgym_nc.kernels.listing import fill
 from graphgym_nc.kernels.openmp import indices, kernel, thread_count, thread_number
 
@@ -25,14 +25,13 @@ def list_opposite(
             :meth:`~graphgym_nc.kernels.graphs.blocks`.
         rowptr: Where the nodes of every edge begin, of shape :obj:`[m + 1]`.
         col: Takes the nodes opposite to the edges of these blocks.
-        rowptr_t: Takes where the edges of every node begin, of shape
-            :obj:`[num_nodes + 1]`.
+        rowptr_t: Where the edges of every node begin, of shape :obj:`[num_nodes + 1]`.
         col_t: Takes the edges opposite to the nodes of these blocks.
     """
     fill(edges, begin, rowptr, col)
     first, start = begin[0]
     last, stop = begin[-1]
-    transpose_part(rowptr, col, rowptr_t, col_t, (start, stop), (first, last))
+    list_rows(rowptr, col, rowptr_t, col_t, (start, stop), (first, last))
 
 
 @compiled

@@ -1,6 +1,7 @@
 """Loops over rows, each the share of one thread: see :mod:`graphgym_nc.kernels.rows`.
 
-Sums over rows are taken in float64, over blocks of float32.
+Sums over rows are taken in float64, over blocks of float32. Where loops are given :obj:`ends`,
+a row :obj:`y` is the sum of two. The compiler leaves one side of :obj:`ends is None` out.
 """
 
 from typing import Any
@@ -92,7 +93,7 @@ def sum_of_threads(sums: Array) -> Array:
 
 
 @compiled
-def moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
+def moments(rows: Array, ends: Any, weight: Array, centre: Array, total: Array) -> None:
     """The weighted sums of y - centre and its square."""
     p = centre.size
     total[:] = 0
@@ -100,27 +101,13 @@ def moments(y: Array, weight: Array, centre: Array, total: Array) -> None:
     first, second = block[:p], block[p:]
     begin, end = equal_share(weight.size)
     for e in range(begin, end):
-        row, w = y[e], np.float32(weight[e])
+        if ends is None:
+            left = right = rows[e]
+        else:
+            left, right = rows[ends[2 * e]], rows[ends[2 * e + 1]]
+        w = np.float32(weight[e])
         for j in range(p):
-            value = row[j] - centre[j]
-            first[j] += w * value
-            second[j] += w * value * value
-        if e % BLOCK == 0:
-            flush(block, total)
-    flush(block, total)
-
-
-@compiled
-def lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: Array) -> None:
-    p = centre.size
-    total[:] = 0
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = equal_share(weight.size)
-    for e in range(begin, end):
-        left, right, w = a[ends[2 * e]], a[ends[2 * e + 1]], np.float32(weight[e])
-        for j in range(p):
-            y = left[j] + right[j] - centre[j]
+            y = left[j] - centre[j] if ends is None else left[j] + right[j] - centre[j]
             first[j] += w * y
             second[j] += w * y * y
         if e % BLOCK == 0:
@@ -129,25 +116,23 @@ def lifted_moments(a: Array, ends: Array, weight: Array, centre: Array, total: A
 
 
 @compiled
-def normalise_rows(y: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
+def normalise_rows(
+    rows: Array, ends: Any, scale: Array, shift: Array, floor: float, out: Array
+) -> None:
     begin, end = equal_share(out.shape[0])
     for e in range(begin, end):
-        source, row = y[e], out[e]
+        if ends is None:
+            left = right = rows[e]
+        else:
+            left, right = rows[ends[2 * e]], rows[ends[2 * e + 1]]
+        row = out[e]
         for j in range(row.size):
-            row[j] = max(source[j] * scale[j] + shift[j], floor)
+            y = left[j] if ends is None else left[j] + right[j]
+            row[j] = max(y * scale[j] + shift[j], floor)
 
 
 @compiled
-def lift_rows(a: Array, ends: Array, scale: Array, shift: Array, floor: float, out: Array) -> None:
-    begin, end = equal_share(out.shape[0])
-    for e in range(begin, end):
-        left, right, row = a[ends[2 * e]], a[ends[2 * e + 1]], out[e]
-        for j in range(row.size):
-            row[j] = max((left[j] + right[j]) * scale[j] + shift[j], floor)
-
-
-@compiled
-def cut_off(grad: Array, y: Array, norm: Array, cut: float, total: Array) -> None:
+def cut_off(grad: Array, rows: Array, ends: Any, norm: Array, cut: float, total: Array) -> None:
     """Turns the gradient of normalised rows into g, that of the norm, which is zero
     wherever a row was cut off; and sums g and g * (y - mean).
     """
@@ -158,36 +143,18 @@ def cut_off(grad: Array, y: Array, norm: Array, cut: float, total: Array) -> Non
     first, second = block[:p], block[p:]
     begin, end = equal_share(grad.shape[0])
     for e in range(begin, end):
-        g, row = grad[e], y[e]
+        if ends is None:
+            left = right = rows[e]
+        else:
+            left, right = rows[ends[2 * e]], rows[ends[2 * e + 1]]
+        g = grad[e]
         for j in range(p):
-            g[j] = np.float32(0) if row[j] * scale[j] + shift[j] <= cut else g[j]
-        for j in range(p):  # apart: a loop that writes to three rows is not vectorised
-            first[j] += g[j]
-            second[j] += g[j] * (row[j] - mean[j])
-        if e % BLOCK == 0:
-            flush(block, total)
-    flush(block, total)
-
-
-@compiled
-def lifted_cut_off(
-    grad: Array, a: Array, ends: Array, norm: Array, cut: float, total: Array
-) -> None:
-    """The same of y = a[u] + a[v]."""
-    mean, scale, shift = norm[MEAN], norm[SCALE], norm[SHIFT]
-    p = mean.size
-    total[:] = 0
-    block = np.zeros(2 * p, np.float32)
-    first, second = block[:p], block[p:]
-    begin, end = equal_share(grad.shape[0])
-    for e in range(begin, end):
-        left, right, g = a[ends[2 * e]], a[ends[2 * e + 1]], grad[e]
-        for j in range(p):
-            y = left[j] + right[j]
+            y = left[j] if ends is None else left[j] + right[j]
             g[j] = np.float32(0) if y * scale[j] + shift[j] <= cut else g[j]
-        for j in range(p):
+        for j in range(p):  # apart: a loop that writes to three rows is not vectorised
+            y = left[j] if ends is None else left[j] + right[j]
             first[j] += g[j]
-            second[j] += g[j] * (left[j] + right[j] - mean[j])
+            second[j] += g[j] * (y - mean[j])
         if e % BLOCK == 0:
             flush(block, total)
     flush(block, total)
@@ -195,7 +162,14 @@ def lifted_cut_off(
 
 @compiled
 def norm_to_rows(
-    grad: Array, y: Array, norm: Array, weight: Array, by_batch: int, constant: Array, slope: Array
+    grad: Array,
+    rows: Array,
+    ends: Any,
+    norm: Array,
+    weight: Array,
+    by_batch: int,
+    constant: Array,
+    slope: Array,
 ) -> None:
     """Turns the gradient of a norm into that of rows. With statistics of the batch, these take
     something off for every message: constant + slope * (y - mean).
@@ -203,36 +177,15 @@ def norm_to_rows(
     mean, scale = norm[MEAN], norm[SCALE]
     begin, end = equal_share(grad.shape[0])
     for e in range(begin, end):
-        g, row, w = grad[e], y[e], np.float32(weight[e])
-        if by_batch:
-            for j in range(g.size):
-                g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * (row[j] - mean[j]))
+        if ends is None:
+            left = right = rows[e]
         else:
-            for j in range(g.size):
-                g[j] *= scale[j]
-
-
-@compiled
-def norm_to_lifted_rows(
-    grad: Array,
-    a: Array,
-    ends: Array,
-    norm: Array,
-    weight: Array,
-    by_batch: int,
-    constant: Array,
-    slope: Array,
-) -> None:
-    """The same of y = a[u] + a[v]."""
-    mean, scale = norm[MEAN], norm[SCALE]
-    begin, end = equal_share(grad.shape[0])
-    for e in range(begin, end):
-        left, right = a[ends[2 * e]], a[ends[2 * e + 1]]
+            left, right = rows[ends[2 * e]], rows[ends[2 * e + 1]]
         g, w = grad[e], np.float32(weight[e])
         if by_batch:
             for j in range(g.size):
-                deviation = left[j] + right[j] - mean[j]
-                g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * deviation)
+                y = left[j] if ends is None else left[j] + right[j]
+                g[j] = g[j] * scale[j] - w * (constant[j] + slope[j] * (y - mean[j]))
         else:
             for j in range(g.size):
                 g[j] *= scale[j]

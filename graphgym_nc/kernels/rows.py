@@ -37,11 +37,7 @@ from graphgym_nc.kernels.row_loops import (
     cut_of,
     cut_off,
     floor_of,
-    lift_rows,
-    lifted_cut_off,
-    lifted_moments,
     moments,
-    norm_to_lifted_rows,
     norm_to_rows,
     normalise_rows,
     sampling_step,
@@ -119,6 +115,26 @@ def through_statistics(task: Array, norm: Array) -> tuple[Array, Array]:
     return constant, slope
 
 
+@compiled
+def _normalise(task: Array, rows: Array, ends: Any) -> None:
+    m, p = task[0], task[1]
+    centre = np.zeros(p, np.float32)
+    if task[4]:
+        step = sampling_step(m)
+        for e in range(0, m, step):
+            for j in range(p):
+                if ends is None:
+                    centre[j] += rows[e, j]
+                else:
+                    centre[j] += rows[ends[2 * e], j] + rows[ends[2 * e + 1], j]
+        scale_row(centre, 1 / len(range(0, m, step)))
+        sums = sums_of(task, 10)[thread_number()]
+        moments(rows, ends, indices(task, 12, m), centre, sums)
+        barrier()
+    norm, out = norm_of(task, centre), matrix(task, 9, m, p)
+    normalise_rows(rows, ends, norm[SCALE], norm[SHIFT], floor_of(task[3]), out)
+
+
 @kernel
 def normalise(args: Any) -> None:
     """Normalises rows.
@@ -129,19 +145,7 @@ def normalise(args: Any) -> None:
     16 running_mean, 17 running_var (to normalise by, or to be moved)
     """
     task = carray(args, (18,))
-    m, p, floor = task[0], task[1], floor_of(task[3])
-    y, out, weight = matrix(task, 8, m, p), matrix(task, 9, m, p), indices(task, 12, m)
-    centre = np.zeros(p, np.float32)
-    if task[4]:
-        step = sampling_step(m)
-        for e in range(0, m, step):
-            for j in range(p):
-                centre[j] += y[e, j]
-        scale_row(centre, 1 / len(range(0, m, step)))
-        moments(y, weight, centre, sums_of(task, 10)[thread_number()])
-        barrier()
-    norm = norm_of(task, centre)
-    normalise_rows(y, norm[SCALE], norm[SHIFT], floor, out)
+    _normalise(task, matrix(task, 8, task[0], task[1]), None)
 
 
 @kernel
@@ -151,20 +155,19 @@ def lift(args: Any) -> None:
     As for :func:`normalise`, with a [n, p] in place of y; 18 n, 19 ends [2m]
     """
     task = carray(args, (20,))
-    m, p, n, floor = task[0], task[1], task[18], floor_of(task[3])
-    a, out, weight = matrix(task, 8, n, p), matrix(task, 9, m, p), indices(task, 12, m)
-    ends = indices(task, 19, 2 * m)
-    centre = np.zeros(p, np.float32)
-    if task[4]:
-        step = sampling_step(m)
-        for e in range(0, m, step):
-            for j in range(p):
-                centre[j] += a[ends[2 * e], j] + a[ends[2 * e + 1], j]
-        scale_row(centre, 1 / len(range(0, m, step)))
-        lifted_moments(a, ends, weight, centre, sums_of(task, 10)[thread_number()])
-        barrier()
-    norm = norm_of(task, centre)
-    lift_rows(a, ends, norm[SCALE], norm[SHIFT], floor, out)
+    _normalise(task, matrix(task, 8, task[18], task[1]), indices(task, 19, 2 * task[0]))
+
+
+@compiled
+def _normalise_backward(task: Array, rows: Array, ends: Any) -> Array:
+    m, p, cut = task[0], task[1], cut_of(task[3])
+    grad, norm = matrix(task, 6, m, p), matrix(task, 9, OF_NORM, p)
+    cut_off(grad, rows, ends, norm, cut, sums_of(task, 8)[thread_number()])
+    barrier()
+    constant, slope = through_statistics(task, norm)
+    if task[2]:
+        norm_to_rows(grad, rows, ends, norm, indices(task, 11, m), task[4], constant, slope)
+    return grad
 
 
 @kernel
@@ -176,13 +179,7 @@ def normalise_backward(args: Any) -> None:
     7 y [m, p], 8 sums [threads, 2p], 9 norm [5, p], 10 of_vectors [3, p], 11 weight [m]
     """
     task = carray(args, (12,))
-    m, p, cut = task[0], task[1], cut_of(task[3])
-    grad, y, norm = matrix(task, 6, m, p), matrix(task, 7, m, p), matrix(task, 9, OF_NORM, p)
-    cut_off(grad, y, norm, cut, sums_of(task, 8)[thread_number()])
-    barrier()
-    constant, slope = through_statistics(task, norm)
-    if task[2]:
-        norm_to_rows(grad, y, norm, indices(task, 11, m), task[4], constant, slope)
+    _normalise_backward(task, matrix(task, 7, task[0], task[1]), None)
 
 
 @kernel
@@ -194,14 +191,8 @@ def lift_backward(args: Any) -> None:
     14 rowptr_t [n + 1], 15 col_t [2m], 16 out [n, p]
     """
     task = carray(args, (17,))
-    m, p, n, cut = task[0], task[1], task[12], cut_of(task[3])
-    grad, a, norm = matrix(task, 6, m, p), matrix(task, 7, n, p), matrix(task, 9, OF_NORM, p)
-    ends = indices(task, 13, 2 * m)
-    lifted_cut_off(grad, a, ends, norm, cut, sums_of(task, 8)[thread_number()])
+    m, p, n = task[0], task[1], task[12]
+    grad = _normalise_backward(task, matrix(task, 7, n, p), indices(task, 13, 2 * m))
     barrier()
-    constant, slope = through_statistics(task, norm)
-    if task[2]:
-        norm_to_lifted_rows(grad, a, ends, norm, indices(task, 11, m), task[4], constant, slope)
-        barrier()
     rowptr, col = indices(task, 14, n + 1), indices(task, 15, 2 * m)
     sum_rows(grad, rowptr, col, matrix(task, 16, n, p))

@@ -13,22 +13,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.graph import increment_version
 
 from graphgym_nc.kernels import row_loops, rows
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn._stages import Stage
 from graphgym_nc.nn._steps import (
-    KEPT,
     OF_STAGE,
+    Gradients,
     Network,
     Step,
+    backward_by,
     communicate_by,
-    differentiable_gradients,
+    gradients_of_steps,
+    pad,
 )
-from graphgym_nc.nn._weighted_batch_norm import no_autocast
 from graphgym_nc.triangles.merged_edges import Edges
 
 _PADDED_TO = 8
@@ -76,16 +75,12 @@ class _Step(Step):
             *self.running, y.size(0), incidence.endpoints.col,
             threads=threads,
         )  # fmt: skip
-        if self.by_batch:
-            increment_version(t for t in self.running if t is not None and not t.is_inference())
+        self.note_moves()
         return out, norm
 
     def backward(
         self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: Edges
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The gradient of :obj:`y`, and those of bias, gamma and beta, given that of all
-        rows, which may be written to.
-        """
+    ) -> tuple[Tensor, Sequence[Tensor]]:
         edges, width = grad.shape
         of_vectors = y.new_empty(3, width)
         ends, out = incidence.endpoints, torch.empty_like(y) if lift else grad
@@ -97,7 +92,14 @@ class _Step(Step):
             y.size(0), ends.col, ends.rowptr_t, ends.col_t, out,
             threads=threads,
         )  # fmt: skip
-        return out, _cut(of_vectors, (3, self.width)).unbind()
+        return out, of_vectors[:, : self.width].unbind()
+
+    def before_product(self, grad: Tensor, weight: Tensor, width: int) -> Tensor:
+        return _product(grad, pad(weight, self.padded, width))
+
+
+def _gradients(ctx: Any, grad: Tensor) -> Gradients:
+    return gradients_of_steps(ctx, ctx.network.incidence.gather_opposite(grad.contiguous()))
 
 
 class _Communicate(torch.autograd.Function):
@@ -110,7 +112,7 @@ class _Communicate(torch.autograd.Function):
         for i, step in enumerate(steps):
             weight, *vectors = parameters[OF_STAGE * i : OF_STAGE * (i + 1)]
             assert weight is not None
-            y = torch.mm(z, _padded(weight, step.padded, z.size(1)).t())
+            y = torch.mm(z, pad(weight, step.padded, z.size(1)).t())
             out, norm = step.after_product(y, lift and i == 0, incidence, *vectors)
             kept += (z, y, norm) if recorded else ()
             z = out
@@ -119,46 +121,7 @@ class _Communicate(torch.autograd.Function):
         ctx.save_for_backward(*kept, *parameters, *running)
         return incidence.sum_opposite(z)
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        with no_autocast('cpu'):  # which there was none of in the forward pass, either
-            if torch.is_grad_enabled():  # the gradient will itself be differentiated
-                return differentiable_gradients(ctx, grad)
-            return _Communicate._gradients(ctx, grad)
-
-    @staticmethod
-    def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        incidence, lift, steps, _ = ctx.network
-        saved = ctx.saved_tensors
-        kept, parameters = saved[: KEPT * len(steps)], saved[KEPT * len(steps) :]
-        of_z, _, *wanted = ctx.needs_input_grad
-        found: list[Tensor | None] = []
-        grad = incidence.gather_opposite(grad.contiguous())
-        for i, step in reversed(list(enumerate(steps))):
-            z, y, norm = kept[KEPT * i : KEPT * (i + 1)]
-            weight, *vectors = parameters[OF_STAGE * i : OF_STAGE * (i + 1)]
-            grad, of_vectors = step.backward(grad, y, norm, lift and i == 0, incidence)
-            found = [
-                _cut(torch.mm(grad.t(), z), weight.shape) if wanted[OF_STAGE * i] else None,
-                *(
-                    None if v is None else of_v
-                    for v, of_v in zip(vectors, of_vectors, strict=True)
-                ),
-                *found,
-            ]
-            if i > 0 or of_z:
-                grad = _product(grad, _padded(weight, step.padded, z.size(1)))
-        return grad if of_z else None, None, *found
-
-
-def _padded(weight: Tensor, height: int, width: int) -> Tensor:
-    if weight.shape == (height, width):
-        return weight
-    return F.pad(weight, (0, width - weight.size(1), 0, height - weight.size(0)))
-
-
-def _cut(padded: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return padded if padded.shape == shape else padded[: shape[0], : shape[1]]
+    backward = backward_by(_gradients)
 
 
 def _product(grad: Tensor, weight: Tensor) -> Tensor:

@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.graph import increment_version
 
 from graphgym_nc.kernels import lanes, lean, row_loops
 from graphgym_nc.kernels.openmp import launch, threads_for
 from graphgym_nc.nn._stages import Stage
-from graphgym_nc.nn._steps import Network, Step, communicate_by, differentiable_gradients
-from graphgym_nc.nn._weighted_batch_norm import no_autocast
+from graphgym_nc.nn._steps import Gradients, Network, Step, backward_by, communicate_by, pad
 from graphgym_nc.triangles.incidence import TriangleIncidence
 from graphgym_nc.triangles.merged_edges import Edges
 
@@ -43,6 +40,35 @@ def communicate_lean(stages: Sequence[Stage], x: Tensor, incidence: Edges) -> Te
     return communicate_by(_Communicate, Step, stages, x, incidence)
 
 
+def _gradients(ctx: Any, grad: Tensor) -> Gradients:
+    incidence, _, (step,), _ = ctx.network
+    x, a, norm, weight, bias, gamma, beta, *_, t = ctx.saved_tensors
+    padded, width = a.size(1), step.width
+    ends, sums = incidence.endpoints, incidence.sums
+    of_sums = incidence.to_sums(grad.contiguous())
+    out, of_vectors = torch.empty_like(a), a.new_empty(3, padded)
+    threads = threads_for(sums.col.numel() * padded)
+    launch(
+        lean.lean_backward,
+        incidence.num_edges, padded, width, True, step.by_batch, float(incidence.num_messages),
+        of_sums, a, a.new_empty(threads, 2 * padded, dtype=torch.double), norm, of_vectors,
+        torch.empty_like(a), incidence.num_nodes, ends.col, ends.rowptr_t, ends.col_t,
+        beta if beta is None else beta.contiguous(), incidence.messages,
+        t, sums.num_rows, sums.rowptr_t, sums.col_t,
+        ends.rowptr_t if incidence.twins is not None else sums.rowptr, out,
+        threads=threads,
+    )  # fmt: skip
+    return (
+        torch.mm(out, pad(weight, padded, x.size(1))) if ctx.needs_input_grad[0] else None,
+        None,
+        torch.mm(out.t(), x)[:width] if ctx.needs_input_grad[2] else None,
+        *(
+            None if vector is None else of_vector[:width]
+            for vector, of_vector in zip((bias, gamma, beta), of_vectors.unbind(), strict=True)
+        ),
+    )
+
+
 class _Communicate(torch.autograd.Function):
     """The sum of a network over the edges opposite to every node."""
 
@@ -52,7 +78,7 @@ class _Communicate(torch.autograd.Function):
         weight, *vectors = parameters
         assert weight is not None
         padded = -(-step.width // lanes.LANES) * lanes.LANES
-        a = torch.mm(x, _padded(weight, padded).t())
+        a = torch.mm(x, pad(weight, padded, x.size(1)).t())
         ends, sums = incidence.endpoints, incidence.sums
         threads = threads_for(sums.col.numel() * padded)
         t = torch.empty_like(a) if step.by_batch else None
@@ -69,51 +95,9 @@ class _Communicate(torch.autograd.Function):
             sums.num_rows, sums.rowptr, sums.col, out,
             threads=threads,
         )  # fmt: skip
-        if step.by_batch:
-            increment_version(v for v in step.running if v is not None and not v.is_inference())
+        step.note_moves()
         ctx.network = network
-        ctx.save_for_backward(x, a, norm, *parameters, *step.normalises_by)
+        ctx.save_for_backward(x, a, norm, *parameters, *step.normalises_by, t)
         return incidence.from_sums(out)
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        with no_autocast('cpu'):  # which there was none of in the forward pass, either
-            if torch.is_grad_enabled():  # the gradient will itself be differentiated
-                return differentiable_gradients(ctx, grad)
-            return _gradients(ctx, grad)
-
-
-def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    incidence, _, (step,), _ = ctx.network
-    x, a, norm, weight, bias, gamma, beta, *_ = ctx.saved_tensors
-    padded, width = a.size(1), step.width
-    ends, sums = incidence.endpoints, incidence.sums
-    of_sums = incidence.to_sums(grad.contiguous())
-    out, of_vectors = torch.empty_like(a), a.new_empty(3, padded)
-    threads = threads_for(sums.col.numel() * padded)
-    launch(
-        lean.lean_backward,
-        incidence.num_edges, padded, width, True, step.by_batch, float(incidence.num_messages),
-        of_sums, a, a.new_empty(threads, 2 * padded, dtype=torch.double), norm, of_vectors,
-        torch.empty_like(a), incidence.num_nodes, ends.col, ends.rowptr_t, ends.col_t,
-        beta if beta is None else beta.contiguous(), incidence.messages,
-        torch.empty_like(a) if step.by_batch else None, sums.num_rows, sums.rowptr_t, sums.col_t,
-        ends.rowptr_t if incidence.twins is not None else sums.rowptr, out,
-        incidence.weight,
-        threads=threads,
-    )  # fmt: skip
-    return (
-        torch.mm(out, _padded(weight, padded)) if ctx.needs_input_grad[0] else None,
-        None,
-        torch.mm(out.t(), x)[:width] if ctx.needs_input_grad[2] else None,
-        *(
-            None if vector is None else of_vector[:width]
-            for vector, of_vector in zip((bias, gamma, beta), of_vectors.unbind(), strict=True)
-        ),
-    )
-
-
-def _padded(weight: Tensor, height: int) -> Tensor:
-    return (
-        weight if weight.size(0) == height else F.pad(weight, (0, 0, 0, height - weight.size(0)))
-    )
+    backward = backward_by(_gradients)

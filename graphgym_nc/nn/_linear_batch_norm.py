@@ -27,6 +27,7 @@ from graphgym_nc.nn._weighted_batch_norm import (
     aliases,
     is_autocast,
     next_momentum,
+    normalised,
     parts,
     running_statistics,
     track,
@@ -34,6 +35,7 @@ from graphgym_nc.nn._weighted_batch_norm import (
 from graphgym_nc.triangles.csr import CSR
 from graphgym_nc.triangles.merged_edges import Edges
 from graphgym_nc.triangles.shares import Shares
+from graphgym_nc.utils.autograd import gradients
 
 Gradients = tuple[Tensor | None, ...]
 
@@ -154,8 +156,8 @@ class _OverNodes(torch.autograd.Function):
         if _is_differentiated():
             x, weight, bias, gamma, beta = inputs = aliases((x, weight, bias, gamma, beta))
             rows = endpoints.row_sum(F.linear(x, weight))
-            out = _normalised(rows, bias, gamma, beta, shares.of_edge, ctx.eps, ctx.relu)
-            return *_gradients(ctx, out, inputs, grad), *nothing
+            out = _with_gradients(rows, bias, gamma, beta, shares.of_edge, ctx.eps, ctx.relu)
+            return *gradients(ctx, out, inputs, grad), *nothing
         if ctx.relu:
             out = endpoints.row_sum(kept) if ctx.again else kept
             grad = torch.ops.aten.threshold_backward(grad, out, 0)
@@ -206,8 +208,8 @@ class _OverRows(torch.autograd.Function):
             return (None,) * 8
         if _is_differentiated():
             x, weight, bias, gamma, beta = inputs = aliases((x, weight, bias, gamma, beta))
-            out = _normalised(F.linear(x, weight), bias, gamma, beta, share, ctx.eps, ctx.relu)
-            return *_gradients(ctx, out, inputs, grad), None, None, None
+            out = _with_gradients(F.linear(x, weight), bias, gamma, beta, share, ctx.eps, ctx.relu)
+            return *gradients(ctx, out, inputs, grad), None, None, None
         if ctx.relu:
             grad = torch.ops.aten.threshold_backward(grad, out, 0)
         zeros = torch.zeros_like(var)
@@ -241,24 +243,10 @@ def _is_differentiated() -> bool:
     return torch.is_grad_enabled() and not torch.compiler.is_compiling()
 
 
-def _normalised(
+def _with_gradients(
     rows: Tensor, bias: Tensor | None, gamma: Tensor | None, beta: Tensor | None,
     share: Tensor, eps: float, relu: bool,
 ) -> Tensor:  # fmt: skip
-    """BatchNorm and ReLU, as operations that have gradients of their own."""
-    rows = rows if bias is None else rows + bias
-    centred = rows - rows.t().mv(share)
-    out = centred * (centred.square().t().mv(share) + eps).rsqrt()
-    out = out if gamma is None else out * gamma
-    out = out if beta is None else out + beta
+    """A bias, BatchNorm and ReLU, as operations that have gradients of their own."""
+    out = normalised(rows if bias is None else rows + bias, gamma, beta, share, eps)
     return out.relu() if relu else out
-
-
-def _gradients(
-    ctx: Any, out: Tensor, inputs: Sequence[Tensor | None], grad: Tensor
-) -> list[Tensor | None]:
-    """The gradients of what a function was given, as functions of it."""
-    needed = zip(inputs, ctx.needs_input_grad, strict=False)
-    wanted = [tensor for tensor, wanted in needed if tensor is not None and wanted]
-    found = iter(torch.autograd.grad(out, wanted, grad, create_graph=True))
-    return [next(found) if wanted else None for wanted in ctx.needs_input_grad[: len(inputs)]]

@@ -6,12 +6,13 @@ out, and how it is normalised; then the parameters of all stages; then the runni
 statistics that each normalises by.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.graph import increment_version
 from typing_extensions import Self
 
 from graphgym_nc.nn._stages import Stage
@@ -19,14 +20,17 @@ from graphgym_nc.nn._weighted_batch_norm import (
     RowCount,
     aliases,
     next_momentum,
+    no_autocast,
     tracks,
     weighted_batch_norm,
 )
 from graphgym_nc.triangles.merged_edges import Edges
-from graphgym_nc.utils.autograd import apply
+from graphgym_nc.utils.autograd import apply, gradients
 
 OF_STAGE = 4  # parameters: weight, bias, gamma, beta
 KEPT = 3  # tensors of a stage
+
+Gradients = tuple[Tensor | None, ...]
 
 
 class Step(NamedTuple):
@@ -62,6 +66,25 @@ class Step(NamedTuple):
     @property
     def normalises_by(self) -> tuple[Tensor | None, Tensor | None]:
         return (None, None) if self.by_batch else self.running
+
+    def note_moves(self) -> None:
+        """Tells torch that a kernel has moved the running statistics, if one has."""
+        if self.by_batch:
+            increment_version(t for t in self.running if t is not None and not t.is_inference())
+
+    def backward(
+        self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: Edges
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        """The gradient of the product :obj:`y`, and those of bias, gamma and beta, given that
+        of all rows, which may be written to.
+        """
+        raise NotImplementedError
+
+    def before_product(self, grad: Tensor, weight: Tensor, width: int) -> Tensor:
+        """The gradient of what goes into a product, of a width, given that of the product,
+        which may be written to.
+        """
+        return torch.mm(grad, weight)
 
 
 class Network(NamedTuple):
@@ -124,7 +147,41 @@ def communicate_by(
     return z if bias is None else torch.addcmul(z, incidence.messages[:, None].to(z.dtype), bias)
 
 
-def differentiable_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+def backward_by(find: Callable[[Any, Tensor], Gradients]) -> Any:
+    """The backward pass of a function, given what finds its gradients if these will not
+    themselves be differentiated.
+    """
+
+    def backward(ctx: Any, grad: Tensor) -> Gradients:
+        with no_autocast(grad.device.type):  # which there was none of in the forward pass, either
+            return (differentiable_gradients if torch.is_grad_enabled() else find)(ctx, grad)
+
+    return staticmethod(backward)
+
+
+def gradients_of_steps(ctx: Any, grad: Tensor) -> Gradients:
+    """The gradients of rows and parameters, given that of the last rows."""
+    incidence, lift, steps, _ = ctx.network
+    saved = ctx.saved_tensors
+    kept, parameters = saved[: KEPT * len(steps)], saved[KEPT * len(steps) :]
+    of_z, _, *wanted = ctx.needs_input_grad
+    found: list[Tensor | None] = []
+    for i, step in reversed(list(enumerate(steps))):
+        z, y, norm = kept[KEPT * i : KEPT * (i + 1)]
+        weight, *vectors = parameters[OF_STAGE * i : OF_STAGE * (i + 1)]
+        grad, of_vectors = step.backward(grad, y, norm, lift and i == 0, incidence)
+        rows, columns = weight.shape  # without padding
+        found = [
+            torch.mm(grad.t(), z)[:rows, :columns] if wanted[OF_STAGE * i] else None,
+            *(None if v is None else of_v for v, of_v in zip(vectors, of_vectors, strict=True)),
+            *found,
+        ]
+        if i > 0 or of_z:
+            grad = step.before_product(grad, weight, z.size(1))
+    return grad if of_z else None, None, *found
+
+
+def differentiable_gradients(ctx: Any, grad: Tensor) -> Gradients:
     """The gradients of rows and parameters, as functions of them."""
     incidence, lift, steps, _ = ctx.network
     saved = aliases(ctx.saved_tensors)
@@ -144,12 +201,11 @@ def differentiable_gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...
             )
         out = out.relu() if step.relu else out
     out = incidence.sum_opposite(out.float())
-    inputs = (z, None, *parameters)
-    wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
-    found = torch.autograd.grad(
-        out, [inputs[i] for i in wanted], grad[:, : out.size(1)], create_graph=True
-    )
-    gradients: list[Tensor | None] = [None] * len(inputs)
-    for i, gradient in zip(wanted, found, strict=True):
-        gradients[i] = gradient
-    return tuple(gradients)
+    return gradients(ctx, out, (z, None, *parameters), grad[:, : out.size(1)])
+
+
+def pad(weight: Tensor, height: int, width: int) -> Tensor:
+    """A weight with zeros behind its rows and columns."""
+    if weight.shape == (height, width):
+        return weight
+    return F.pad(weight, (0, width - weight.size(1), 0, height - weight.size(0)))

@@ -15,19 +15,19 @@ from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import increment_version
 
 from graphgym_nc import kernels
 from graphgym_nc.kernels.triton import DTYPES, gradients, rows
 from graphgym_nc.kernels.triton.segments import sum_rows
 from graphgym_nc.nn._stages import Stage, all_fit
 from graphgym_nc.nn._steps import (
-    KEPT,
     OF_STAGE,
+    Gradients,
     Network,
     Step,
+    backward_by,
     communicate_by,
-    differentiable_gradients,
+    gradients_of_steps,
 )
 from graphgym_nc.nn._weighted_batch_norm import no_autocast
 from graphgym_nc.triangles.incidence import TriangleIncidence
@@ -61,7 +61,7 @@ def communicate_by_triton(
     with no_autocast(x.device.type):
         typed = [_with_types(stage, dtype) for stage in stages]
         edge_attr = edge_attr if edge_attr is None else edge_attr.to(dtype)
-        return communicate_by(_Communicate, Step, typed, x.to(dtype), incidence, edge_attr)
+        return communicate_by(_Communicate, _Step, typed, x.to(dtype), incidence, edge_attr)
 
 
 def _dtype(x: Tensor) -> torch.dtype:
@@ -75,6 +75,25 @@ def _with_types(stage: Stage, dtype: torch.dtype) -> Stage:
     weight, *vectors = stage.parameters
     offset, gamma, beta = (v if v is None else v.float().contiguous() for v in vectors)
     return stage._replace(parameters=(weight.to(dtype), offset, gamma, beta))
+
+
+class _Step(Step):
+    """What a stage does, and how kernels go back."""
+
+    def backward(
+        self, grad: Tensor, y: Tensor, norm: Tensor, lift: bool, incidence: Edges
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        ends = incidence.endpoints
+        of_vectors = gradients.backward(
+            grad, y, ends.col if lift else None, incidence.weight, norm,
+            self.relu, self.by_batch, incidence.num_messages,
+        )  # fmt: skip
+        return sum_rows(grad, ends.rowptr_t, ends.col_t) if lift else grad, of_vectors
+
+
+def _gradients(ctx: Any, grad: Tensor) -> Gradients:
+    incidence, dtype = ctx.network.incidence, ctx.saved_tensors[0].dtype
+    return gradients_of_steps(ctx, _gather_opposite(incidence, grad.contiguous(), dtype))
 
 
 class _Communicate(torch.autograd.Function):
@@ -98,42 +117,7 @@ class _Communicate(torch.autograd.Function):
         ctx.save_for_backward(*kept, *parameters, *running)
         return _sum_opposite(incidence, y, ends, norm, step.relu)
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        with no_autocast(grad.device.type):  # which there was none of in the forward pass
-            if torch.is_grad_enabled():  # the gradient will itself be differentiated
-                return differentiable_gradients(ctx, grad)
-            return _Communicate._gradients(ctx, grad)
-
-    @staticmethod
-    def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        incidence, lift, steps, _ = ctx.network
-        saved = ctx.saved_tensors
-        kept, parameters = saved[: KEPT * len(steps)], saved[KEPT * len(steps) :]
-        of_z, _, *wanted = ctx.needs_input_grad
-        found: list[Tensor | None] = []
-        grad = _gather_opposite(incidence, grad.contiguous(), kept[0].dtype)
-        for i, step in reversed(list(enumerate(steps))):
-            z, y, norm = kept[KEPT * i : KEPT * (i + 1)]
-            weight, *vectors = parameters[OF_STAGE * i : OF_STAGE * (i + 1)]
-            ends = incidence.endpoints if lift and i == 0 else None
-            of_vectors = gradients.backward(
-                grad, y, None if ends is None else ends.col, incidence.weight, norm,
-                step.relu, step.by_batch, incidence.num_messages,
-            )  # fmt: skip
-            if ends is not None:
-                grad = sum_rows(grad, ends.rowptr_t, ends.col_t)
-            found = [
-                torch.mm(grad.t(), z) if wanted[OF_STAGE * i] else None,
-                *(
-                    None if v is None else of_v
-                    for v, of_v in zip(vectors, of_vectors, strict=True)
-                ),
-                *found,
-            ]
-            if i > 0 or of_z:
-                grad = torch.mm(grad, weight)
-        return grad if of_z else None, None, *found
+    backward = backward_by(_gradients)
 
 
 def _norm(
@@ -144,8 +128,7 @@ def _norm(
         y, ends, incidence.weight, vectors, step.running, step.by_batch, step.eps,
         incidence.num_messages, step.momentum,
     )  # fmt: skip
-    if step.by_batch:
-        increment_version(t for t in step.running if t is not None and not t.is_inference())
+    step.note_moves()
     return norm
 
 

@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function_unary
 
+from graphgym_nc.utils.autograd import gradients
+
 _ROWS_AT_ONCE = 1 << 13
 
 
@@ -196,7 +198,9 @@ class _Normalize(torch.autograd.Function):
             return (None,) * 5
         x, weight, bias, share, mean, var = ctx.saved_tensors
         if torch.is_grad_enabled():  # the gradient will itself be differentiated
-            return *_differentiable_gradients(ctx, grad), None, None
+            x, weight, bias, share = aliases(ctx.saved_tensors[:4])
+            out = normalised(x, weight, bias, share, ctx.eps)
+            return *gradients(ctx, out, (x, weight, bias), grad), None, None
 
         gamma = torch.ones_like(mean) if weight is None else weight
         grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
@@ -226,19 +230,13 @@ def parts(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(tensor.split(_ROWS_AT_ONCE) for tensor in tensors), strict=True)
 
 
-def _differentiable_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
-    """The gradients of input, weight and bias, as functions of them."""
-    saved = aliases(ctx.saved_tensors)
-    x, weight, bias, share = saved[:4]
+def normalised(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, share: Tensor, eps: float
+) -> Tensor:
+    """BatchNorm by the statistics of rows, as operations that have gradients of their own."""
     centred = x - x.t().mv(share)
     variance = centred.square().t().mv(share)
-    out = _affine(centred * (variance + ctx.eps).rsqrt(), weight, bias)
-    wanted = [i for i in range(3) if ctx.needs_input_grad[i]]
-    found = torch.autograd.grad(out, [saved[i] for i in wanted], grad, create_graph=True)
-    gradients: list[Tensor | None] = [None, None, None]
-    for i, gradient in zip(wanted, found, strict=True):
-        gradients[i] = gradient
-    return gradients
+    return _affine(centred * (variance + eps).rsqrt(), weight, bias)
 
 
 def aliases(tensors: Iterable[Any]) -> list[Any]:

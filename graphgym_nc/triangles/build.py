@@ -46,7 +46,7 @@ def parts_by_kernels(edge_index: Tensor, num_nodes: int) -> dict[str, Any]:
         )
     else:
         rowptr = F.pad(torch.from_numpy(weight).cumsum(0, dtype=wide), (1, 0))
-        opposite = _opposite(ends, num_nodes, rowptr, num_messages)
+        opposite = _opposite(ends, messages, rowptr, num_messages)
 
     return {
         'neighbours': neighbours_by_kernels(edge_index, num_nodes),
@@ -130,14 +130,15 @@ def _group(key: Tensor, value: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return rowptr, grouped
 
 
-def _opposite(edges: Tensor, num_nodes: int, rowptr: Tensor, num_messages: int) -> CSR:
+def _opposite(edges: Tensor, messages: Tensor, rowptr: Tensor, num_messages: int) -> CSR:
     """Edges times nodes: the nodes opposite to every edge."""
     from graphgym_nc.kernels import graphs, opposite
     from graphgym_nc.kernels.openmp import launch, threads_for
 
+    num_nodes = messages.numel()
     begin = torch.from_numpy(graphs.blocks(edges.numpy(), num_nodes))
     col, col_t = rowptr.new_empty(num_messages), rowptr.new_empty(num_messages)
-    parts = rowptr, col, rowptr.new_zeros(num_nodes + 1), col_t
+    parts = rowptr, col, F.pad(messages.cumsum(0, dtype=rowptr.dtype), (1, 0)), col_t
     if edges.dtype == rowptr.dtype == torch.int32:
         blocks, threads = begin.size(0) - 1, threads_for(num_messages)
         done = torch.zeros(threads, dtype=torch.int32)
