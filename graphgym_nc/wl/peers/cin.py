@@ -8,6 +8,7 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.nn.peers.cin import CIN
 from graphgym_nc.structures.cells import AddCells, Cells
+from graphgym_nc.wl.peers.parts import in_parts
 
 
 class CellEncoder(torch.nn.Module):
@@ -46,8 +47,11 @@ class CellEncoder(torch.nn.Module):
         )
 
     def forward(self, data: Batch) -> Tensor:
-        """Embeds a batch of graphs."""
-        data = self.transform(data)
+        """Embeds a batch of graphs, without regard to features."""
+        parts = in_parts(data, self.transform, lambda graph: graph.ring_edge.numel())
+        return torch.cat([self._embed(part) for part in parts])
+
+    def _embed(self, data: Batch) -> Tensor:
         x = next(self.parameters()).new_ones(data.num_nodes, self.channels)
         pooled = self.model.pooled(x, Cells.of(data), data.batch, data.num_graphs)
         return self.lin(torch.cat(pooled, dim=-1))

@@ -6,6 +6,7 @@ from torch_geometric.data import Batch
 
 from graphgym_nc.nn.peers.k123 import K123GNN
 from graphgym_nc.structures.sets import AddSets, Sets
+from graphgym_nc.wl.peers.parts import in_parts
 
 
 class SetEncoder(torch.nn.Module):
@@ -42,8 +43,11 @@ class SetEncoder(torch.nn.Module):
         )
 
     def forward(self, data: Batch) -> Tensor:
-        """Embeds a batch of graphs."""
-        data = self.transform(data)
+        """Embeds a batch of graphs, without regard to features."""
+        parts = in_parts(data, self.transform, lambda graph: graph.triple_edge_index.size(1))
+        return torch.cat([self._embed(part) for part in parts])
+
+    def _embed(self, data: Batch) -> Tensor:
         x = next(self.parameters()).new_ones(data.num_nodes, self.channels)
         sets = [Sets.of(data, name) for name in ('pair', 'triple')]
         return self.lin(self.model.pooled(x, data.edge_index, sets, data.batch, data.num_graphs))

@@ -10,6 +10,7 @@ from networkx.generators.atlas import graph_atlas_g
 from graphgym_nc.wl import wl_classes
 from graphgym_nc.wl.encoder import embedding_classes
 from graphgym_nc.wl.networks import NETWORKS, Network, random_embeddings
+from graphgym_nc.wl.peers import parts as module
 from graphgym_nc.wl.peers.cin import CellEncoder
 from graphgym_nc.wl.peers.k123 import SetEncoder
 from tests.wl.naive import finer
@@ -85,3 +86,22 @@ def test_means_do_not_tell_how_many_there_are(classes):
 def test_sizes(build):
     network = build(channels=8, num_layers=2, out_channels=3, activation=torch.nn.SiLU)
     assert network.lin.out_features == 3
+
+
+@pytest.mark.parametrize('build', [partial(CellEncoder, 5), SetEncoder])
+def test_in_parts_or_at_once(build, monkeypatch):
+    graphs, network = [nx.gnp_random_graph(8, 0.5, seed=seed) for seed in range(6)], 'tried'
+    monkeypatch.setitem(NETWORKS, network, Network('', build))
+    at_once, sizes = random_embeddings(graphs, network), []
+    batched = module.Batch.from_data_list
+
+    def count(part):
+        sizes.append(len(part))
+        return batched(part)
+
+    monkeypatch.setattr(module.Batch, 'from_data_list', count)
+    for limit, most in ((1, 1), (200, 5)):
+        sizes.clear()
+        monkeypatch.setattr(module, '_AT_ONCE', limit)
+        torch.testing.assert_close(random_embeddings(graphs, network), at_once)
+        assert 1 <= max(sizes[1:]) <= most
