@@ -62,6 +62,15 @@ def test_sin_and_cin_beside_nc_1_wl(classes):
     assert finer(classes(partial(CellEncoder, 6), graphs), cin)
 
 
+def test_without_coboundaries_sin_falls_below_nc_1_wl(classes):
+    """Nodes then know nothing of their edges, whose states go up to triangles alone."""
+    graphs = ['I}`H`WY@w', 'I}`H`WRBg']
+    assert len(set(wl_classes(graphs, 'nc-1-wl'))) == 2
+    for coboundaries, number in ((True, 2), (False, 1)):
+        build = partial(CellEncoder, 3, coboundaries=coboundaries)
+        assert len(set(classes(build, graphs))) == number
+
+
 def test_cin_parts_what_3_wl_does_not(classes):
     graphs = strongly_regular()
     assert len(set(wl_classes(graphs, '3-wl'))) == 1
