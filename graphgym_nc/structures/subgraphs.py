@@ -1,9 +1,8 @@
 """Rooted subgraphs: one for every node of a graph, all in one form."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -12,11 +11,9 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphgym_nc.structures.data import INDICES, attach, check_size
+from graphgym_nc.structures.roots import InEdges, Roots, chunks
 from graphgym_nc.triangles.csr import CSR, index_dtype
 from graphgym_nc.triangles.simple_graph import offsets
-
-#: What a chunk of roots may have to look at: nodes and edges of their graphs, over all of them.
-CHUNK = 1 << 20
 
 for _prefix in ('sub', 'drop'):
     INDICES.update({
@@ -99,7 +96,7 @@ def ego_nets(edge_index: Tensor, ptr: Tensor, hops: int) -> Subgraphs:
         hops: The number of steps.
     """
 
-    def find(roots: _Roots, edges: _InEdges) -> Tensor:
+    def find(roots: Roots, edges: InEdges) -> Tensor:
         at, distance = roots.place(roots.node), roots.table()
         distance[at] = 0
         for hop in range(1, hops + 1):
@@ -124,7 +121,7 @@ def walk_subgraphs(edge_index: Tensor, ptr: Tensor, length: int, repeat: int) ->
         repeat: The number of walks from every root.
     """
 
-    def find(roots: _Roots, edges: _InEdges) -> Tensor:
+    def find(roots: Roots, edges: InEdges) -> Tensor:
         inside, node = roots.table(), roots.node.repeat(repeat)
         inside[roots.place(roots.node)] = 0
         source = F.pad(edges.source, (0, 1))  # for nodes without edges, behind the last
@@ -200,73 +197,8 @@ def _ptr(data: Data) -> Tensor:
     return torch.tensor([0, data.num_nodes], device=data.edge_index.device)
 
 
-class _InEdges(NamedTuple):
-    """The edges of a graph, by the node that they go to."""
-
-    source: Tensor
-    column: Tensor
-    rowptr: Tensor
-    degree: Tensor
-
-    @staticmethod
-    def of(edge_index: Tensor, num_nodes: int) -> '_InEdges':
-        target, column = edge_index[1].sort(stable=True)
-        source = edge_index[0][column]
-        rowptr = offsets(target, num_nodes)
-        return _InEdges(source, column, rowptr, rowptr.diff())
-
-    def into(self, node: Tensor) -> tuple[Tensor, Tensor]:
-        """The place in a list of nodes, and in :obj:`source`, of all edges into these nodes."""
-        degree = self.degree[node]
-        end = degree.cumsum(0)
-        place = torch.arange(node.numel(), device=node.device)
-        place = place.repeat_interleave(degree)
-        begin = self.rowptr[node] - end + degree
-        return place, torch.arange(place.numel(), device=node.device) + begin[place]
-
-
-@dataclass(frozen=True)
-class _Roots:
-    """Some roots, with a table that has a place for every node of each one's graph.
-
-    Attributes:
-        node: The roots.
-        shift: What is added to a node to find its place for each root.
-        end: Where each root's places end.
-    """
-
-    node: Tensor
-    shift: Tensor
-    end: Tensor
-
-    def table(self) -> Tensor:
-        return self.node.new_full((int(self.end[-1]),), -1, dtype=torch.int16)
-
-    def place(self, node: Tensor) -> Tensor:
-        """The places of nodes, as many of each root, or some times that, in the same order."""
-        return (node.view(-1, self.node.numel()) + self.shift).flatten()
-
-    def locate(self, at: Tensor) -> tuple[Tensor, Tensor]:
-        """The root, by its number, and the node of each place."""
-        root = torch.searchsorted(self.end, at, right=True)
-        return root, at - self.shift[root]
-
-
-def _chunks(ptr: Tensor, edges: _InEdges) -> Iterator[tuple[_Roots, float]]:
-    """All roots, some at a time, and what share of all is done with them."""
-    size, num_edges = ptr.diff(), edges.rowptr[ptr].diff()
-    first, width, cost = (
-        values.repeat_interleave(size) for values in (ptr[:-1], size, size + num_edges)
-    )
-    done = cost.cumsum(0)
-    numbers = (done // CHUNK).unique_consecutive(return_counts=True)[1].tolist()
-    for node in torch.arange(done.numel(), device=ptr.device).split(numbers):
-        end = width[node].cumsum(0)
-        yield _Roots(node, end - width[node] - first[node], end), float(done[node[-1]] / done[-1])
-
-
 def _induced(
-    edge_index: Tensor, ptr: Tensor, find: Callable[[_Roots, _InEdges], Tensor], what: str
+    edge_index: Tensor, ptr: Tensor, find: Callable[[Roots, InEdges], Tensor], what: str
 ) -> Subgraphs:
     """The subgraphs induced by the nodes that are found around each root.
 
@@ -277,11 +209,11 @@ def _induced(
             and the distance at all others.
         what: What they are.
     """
-    edges = _InEdges.of(edge_index, int(ptr[-1]))
+    edges = InEdges.of(edge_index, int(ptr[-1]))
     empty = edge_index.new_empty(0)
     parts = [(empty, empty, edge_index[:, :0], empty, empty, empty)]
     num_rows = nbytes = 0
-    for roots, done in _chunks(ptr, edges):
+    for roots, done in chunks(ptr, edges):
         table = find(roots, edges)
         at = (table >= 0).nonzero().flatten()
         root, node = roots.locate(at)

@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import RootedEgoNets
 
-from graphgym_nc.structures import subgraphs as module
+from graphgym_nc.structures import roots as module
 from graphgym_nc.structures.data import TooLargeError
 from graphgym_nc.structures.subgraphs import EgoNets, Subgraphs, WalkSubgraphs
 from tests.reference import dense_graph, graphs

@@ -9,7 +9,7 @@ TOP = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(('kind', 'pattern'), [('configs', '*.yaml'), ('grids', '*.txt')])
 def test_all_files_of_the_project_are_packaged(kind, pattern):
-    files = {path.stem: path.read_text() for path in (TOP / kind).glob(pattern)}
+    files = {path.stem: path.read_text() for path in (TOP / kind).rglob(pattern)}
     assert {name: packaged(kind, name).read_text() for name in packaged_names(kind)} == files
 
 
