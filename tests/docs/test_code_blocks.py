@@ -16,6 +16,7 @@ from yacs.config import CfgNode
 
 from graphgym_nc.sweeps.slurm.settings import SlurmSettings
 from graphgym_nc.training.run import load_config
+from graphgym_nc.utils.packaged import packaged
 from tests.docs.commands import commands, parse, skip_without_command
 from tests.docs.pages import DOCS, PAGES, ROOT, blocks, pages_with
 
@@ -92,13 +93,13 @@ def test_commands(
                 assert match[1] in results, f'{words}: nothing on this page trains {match[1]}'
 
 
-CONFIGS = sorted((ROOT / 'configs').glob('*.yaml'))
+CONFIGS = sorted((ROOT / 'configs').rglob('*.yaml'))
 
 
 def check_config(args: argparse.Namespace) -> None:
     """Makes sure that the file is there, and knows the keys of the command."""
     name = Path(args.cfg_file)
-    args.cfg_file = str(ROOT / 'configs' / name.with_suffix('.yaml').name)
+    args.cfg_file = str(packaged('configs', name.stem))
     threads = torch.get_num_threads()
     load_config(args)
     torch.set_num_threads(threads)
