@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.nn import MLP, Linear
 from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import activation_resolver, aggregation_resolver
+from torch_geometric.utils.num_nodes import maybe_num_nodes
 
 from graphgym_nc.structures.cells import Boundary, Cells
 
@@ -235,7 +236,7 @@ class CIN(torch.nn.Module):
             x: The node features.
             cells: The edges and rings.
             batch: The graph of every node; a single one if not given.
-            batch_size: The number of graphs.
+            batch_size: The number of graphs, found out if not given.
             edge_attr: The features of :obj:`cells.edge_index`, each edge once: see
                 :meth:`graphgym_nc.structures.cells.edge_features`.
         """
@@ -259,6 +260,7 @@ class CIN(torch.nn.Module):
         """
         if batch is None:
             batch, batch_size = cells.edge_index.new_zeros(x.size(0)), 1
+        batch_size = maybe_num_nodes(batch, batch_size)  # the last graphs may have no rings
         batches = (batch, *cells.batches(batch))
         layers = [
             [

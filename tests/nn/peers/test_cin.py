@@ -170,6 +170,15 @@ def test_a_batch_gives_what_its_graphs_give():
         torch.testing.assert_close(model(of_part, Cells.of(part)), row[None])
 
 
+@pytest.mark.parametrize('last', [[[0, 1], [1, 2]], [[], []]])
+def test_the_number_of_graphs_is_found_if_the_last_have_no_rings(last):
+    edges = torch.tensor(last, dtype=torch.long)
+    batch = Batch.from_data_list([a_graph(), graph(edges, 3), graph(edges, 3)])
+    model, x = CIN(D, 4, 2, 2).eval(), torch.randn(15, D)
+    out = model(x, Cells.of(batch), batch.batch)
+    torch.testing.assert_close(out, model(x, Cells.of(batch), batch.batch, 3))
+
+
 @pytest.mark.parametrize('edges', [[[0, 0, 1], [1, 2, 2]], [[0, 1], [1, 2]], [[0], [1]], [[], []]])
 def test_training_with_one_cell_of_a_kind_or_none(edges):
     data = graph(torch.tensor(edges, dtype=torch.long), 3)

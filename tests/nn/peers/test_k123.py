@@ -106,12 +106,14 @@ def test_gradcheck():
 
 
 def test_a_batch_gives_what_its_graphs_give():
-    parts = [a_graph(), a_graph(torch.tensor([[0], [0]]), 1), a_graph(num_nodes=5)]
+    parts = [a_graph(), a_graph(num_nodes=5), a_graph(torch.tensor([[0], [0]]), 1)]
     batch = Batch.from_data_list(parts)
     model = K123GNN(D, 8, 4).double().eval()
     x = torch.randn(batch.num_nodes, D, dtype=torch.double)
     together = model(x, batch.edge_index, sets_of(batch), batch.batch, 3)
-    for row, of_part, part in zip(together, x.split([8, 1, 5]), parts, strict=True):
+    found = model(x, batch.edge_index, sets_of(batch), batch.batch)
+    torch.testing.assert_close(found, together)
+    for row, of_part, part in zip(together, x.split([8, 5, 1]), parts, strict=True):
         torch.testing.assert_close(model(of_part, part.edge_index, sets_of(part)), row[None])
 
 
