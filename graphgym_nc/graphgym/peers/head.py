@@ -26,10 +26,15 @@ def check_task() -> None:
 def predict(
     batch: Data, x: Tensor, classifier: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """The scores and labels of graphs, pooled by :obj:`model.graph_pooling`, or of nodes: those of
-    the split if it has a mask, else all.
-    """
+    """The scores and labels of graphs, pooled by :obj:`model.graph_pooling`, or of nodes."""
     if cfg.dataset.task == 'graph':
-        return classifier(register.pooling_dict[cfg.model.graph_pooling](x, batch.batch)), batch.y
-    score, mask = classifier(x), batch.get(f'{batch.get("split")}_mask')
+        x = register.pooling_dict[cfg.model.graph_pooling](x, batch.batch)
+    return of_split(batch, classifier(x))
+
+
+def of_split(batch: Data, score: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores and labels of graphs, or of nodes: those of the split if it has a mask, else
+    all.
+    """
+    mask = batch.get(f'{batch.get("split")}_mask') if cfg.dataset.task == 'node' else None
     return (score, batch.y) if mask is None else (score[mask], batch.y[mask])

@@ -77,7 +77,7 @@ def test_settings(cfg):
 
 
 def test_what_makes_no_sense(cfg):
-    with pytest.raises(ConfigError, match=r"'dataset\.task' is 'edge'"):
+    with pytest.raises(ConfigError, match=r"'dataset\.task' is 'edge', but 'model\.type: cin'"):
         network(cfg, task='edge')
     cfg.peers.cin.coboundaries = False
     with pytest.raises(ConfigError, match=r"'peers\.cin\.coboundaries' is False, but 'data"):

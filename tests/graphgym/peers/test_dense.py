@@ -77,9 +77,12 @@ def test_keys_of_ring_gnn(cfg):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_links_are_refused(cfg, name):
-    with pytest.raises(ConfigError, match=f"'model.type: {name}' scores graphs or nodes, but"):
+def test_what_makes_no_sense(cfg, name):
+    with pytest.raises(ConfigError, match=f"'link_pred', but 'model.type: {name}' is for"):
         make(cfg, name, 'link_pred')
+    cfg.peers[name].inputs = 'x'
+    with pytest.raises(ConfigError, match=rf"'peers\.{name}\.inputs' is 'x', but must be one of"):
+        make(cfg, name)
 
 
 @pytest.mark.parametrize('name', NAMES)
