@@ -53,13 +53,21 @@ def test_scores_of_a_split(cfg):
 
 
 @pytest.mark.parametrize('encoder', [False, True])
-def test_edge_features(cfg, encoder, monkeypatch):
+def test_edge_features(cfg, encoder):
     cfg.peers.cin.edge_features, cfg.dataset.edge_dim = True, 2
+    cfg.dataset.edge_encoder, cfg.dataset.edge_encoder_bn = encoder, False
     model, batch = network(cfg), two_graphs()
-    assert model.model.edge_lin.weight.shape == (3, 2)
+    assert model.model.edge_lin.weight.shape == (3, 8 if encoder else 2)
+    if encoder:
+        batch.edge_attr = torch.zeros(batch.num_edges, 3, dtype=torch.long)
     score, _ = model(batch.clone())
     batch.edge_attr += 1
     assert not torch.allclose(model(batch.clone())[0], score)
+
+
+def test_edge_features_that_are_not_there(cfg):
+    cfg.peers.cin.edge_features, cfg.dataset.edge_dim = True, 2
+    model, batch = network(cfg), two_graphs()
     batch.edge_attr = None
     with pytest.raises(ConfigError, match=r"'peers\.cin\.edge_features' is True, but"):
         model(batch)

@@ -33,6 +33,12 @@ def boundary_lists(data):
     return [data.cell_edge_index.t().tolist(), [ring.tolist() for ring in rings]]
 
 
+def naive_mlp(mlp, x):
+    for lin, norm in zip(mlp.lins, mlp.norms, strict=True):
+        x = norm(lin(x)).tanh()
+    return x
+
+
 def naive_conv(conv, xs, boundaries):
     """The operator with every pair of upper-adjacent cells looked at."""
     out = []
@@ -45,7 +51,7 @@ def naive_conv(conv, xs, boundaries):
                     message = x[other]
                     if conv.coboundaries:
                         both = torch.cat([x[other], xs[dim + 1][above]])
-                        message = conv.messages[dim].act(conv.messages[dim].lin(both))
+                        message = conv.messages[dim].lin(both).tanh()
                     ups[cell] = ups[cell] + message
         for cell, boundary in enumerate(boundaries[dim - 1] if dim > 0 else []):
             for face in boundary:
@@ -53,8 +59,9 @@ def naive_conv(conv, xs, boundaries):
         if not ups:
             out.append(x.new_zeros(0, conv.out_channels))
             continue
-        up, down = conv.up_nns[dim](torch.stack(ups)), conv.boundary_nns[dim](torch.stack(downs))
-        out.append(conv.update_nns[dim](torch.cat([up, down], dim=1)))
+        up = naive_mlp(conv.up_nns[dim], torch.stack(ups))
+        down = naive_mlp(conv.boundary_nns[dim], torch.stack(downs))
+        out.append(naive_mlp(conv.update_nns[dim], torch.cat([up, down], dim=1)))
     return out
 
 
@@ -186,6 +193,15 @@ def test_training_with_one_cell_of_a_kind_or_none(edges):
     model(torch.randn(3, D), Cells.of(data)).sum().backward()
     assert all(buffer.isfinite().all() for buffer in model.buffers())
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_dropout_is_before_the_last_layer_in_training_alone():
+    data = a_graph()
+    model, x = CIN(D, 4, 1, 2, dropout=1 - 1e-9, norm=None), torch.randn(9, D)
+    assert torch.equal(model(x, Cells.of(data))[0], model.lin.bias)
+    same = copy.deepcopy(model).eval()
+    model.dropout = 0.0
+    torch.testing.assert_close(same(x, Cells.of(data)), model(x, Cells.of(data)))
 
 
 def test_edges_start_from_their_features():
