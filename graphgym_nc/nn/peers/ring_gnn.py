@@ -38,8 +38,8 @@ class RingGNNConv(torch.nn.Module):
     14, 15   :math:`Y_{ij} = X_{ij}, \; X_{ji}`
     ======== ======================================================
 
-    Only the last two take a matrix for each channel. All others are combined as vectors first,
-    so that no more than one matrix for each channel of the output is in memory at a time.
+    Only the last two take a matrix for each channel. All others are combined as vectors first, so
+    that no tensor is larger than a matrix for each channel of the input or the output.
 
     :math:`L_0` and :math:`L_1` have a bias on the diagonal. As in the authors' code,
     :math:`L_2` has the parameter of one, and does not use it.

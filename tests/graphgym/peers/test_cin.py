@@ -13,7 +13,7 @@ from tests.reference import dense_graph
 def network(cfg, name='cin', task='graph'):
     cfg.model.type, cfg.share.dim_in, cfg.model.graph_pooling = name, 3, 'mean'
     cfg.dataset.task, cfg.dataset.task_type = task, 'classification_multi'
-    cfg.gnn.update(layers_mp=2, layers_post_mp=1, dim_inner=8, dropout=0.0)
+    cfg.gnn.update(layers_mp=2, layers_post_mp=1, dim_inner=8)
     assert_cfg(cfg)
     return create_model(dim_in=3, dim_out=4).model.eval()
 
@@ -78,6 +78,7 @@ def test_settings(cfg):
     cfg.gnn.batchnorm, cfg.gnn.act, cfg.gnn.dropout = False, 'elu', 0.5
     model = network(cfg).model
     assert (model.init, model.pool.__class__.__name__) == ('mean', 'MeanAggregation')
+    assert model.dropout == 0.5
     conv = model.convs[0]
     assert not conv.coboundaries
     assert not [m for m in conv.modules() if isinstance(m, torch.nn.BatchNorm1d)]

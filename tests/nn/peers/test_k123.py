@@ -126,6 +126,19 @@ def test_does_not_depend_on_numbering():
     torch.testing.assert_close(first, second)
 
 
+def test_the_head_is_three_layers_with_dropout_after_the_first():
+    data, model = a_graph(), K123GNN(D, 4, 2).double()
+    args = torch.randn(8, D, dtype=torch.double), data.edge_index, sets_of(data)
+    first, second, last = model.mlp.lins
+    hidden = F.elu(first(model.pooled(*args)))
+    torch.testing.assert_close(model.eval()(*args), last(F.elu(second(hidden))))
+    model.train()
+    torch.manual_seed(3)
+    out = model(*args)
+    torch.manual_seed(3)
+    torch.testing.assert_close(out, last(F.elu(second(F.dropout(hidden, 0.5)))))
+
+
 def test_no_synchronisation():
     data = a_graph().to('meta')
     model = K123GNN(D, 4, 2).to('meta')

@@ -119,7 +119,7 @@ class _Largest(TorchDispatchMode):
         return out
 
 
-def test_no_more_than_one_matrix_for_each_channel_at_a_time():
+def test_no_tensor_is_larger_than_a_matrix_for_each_channel():
     conv, x = RingGNNConv(5, 6), torch.randn(2, 5, 30, 30, requires_grad=True)
     with _Largest() as largest:
         conv(x).sum().backward()
