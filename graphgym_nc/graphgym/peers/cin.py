@@ -9,7 +9,7 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder
 
-from graphgym_nc.graphgym.peers.head import check_task, of_split
+from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
 from graphgym_nc.graphgym.preparation import prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_choice, check_peers
@@ -30,6 +30,7 @@ class _CellNetwork(torch.nn.Module):
         super().__init__()
         check_peers(cfg)
         check_task()
+        check_layers()
         of_nodes = cfg.dataset.task == 'node'
         check_choice('model.graph_pooling', cfg.model.graph_pooling, ('add', 'max', 'mean'))
         if of_nodes and not cfg.peers.cin.coboundaries:

@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder
 
-from graphgym_nc.graphgym.peers.head import check_task, of_split
+from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
 from graphgym_nc.graphgym.validation import check_peers
 
 
@@ -27,6 +27,7 @@ class DenseNetwork(torch.nn.Module):
         super().__init__()
         check_peers(cfg)
         check_task()
+        check_layers()
         self.for_nodes = cfg.dataset.task == 'node'
         self.encoder = FeatureEncoder(dim_in)
 

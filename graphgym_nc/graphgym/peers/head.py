@@ -23,6 +23,18 @@ def check_task() -> None:
         )
 
 
+def check_layers() -> None:
+    """Checks that there is a layer, for networks that read out their layers alone.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    if cfg.gnn.layers_mp == 0:
+        raise ConfigError(
+            f"'gnn.layers_mp' is 0, but 'model.type: {cfg.model.type}' needs a layer"
+        )
+
+
 def predict(
     batch: Data, x: Tensor, classifier: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:

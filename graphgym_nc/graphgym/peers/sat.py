@@ -15,7 +15,7 @@ from torch_geometric.graphgym.models.layer import LayerConfig, new_layer_config
 from torch_geometric.nn import MLP, PNAConv
 from torch_geometric.transforms import BaseTransform
 
-from graphgym_nc.graphgym.peers.head import check_task, of_split
+from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
 from graphgym_nc.graphgym.preparation import composed, is_prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_peers
@@ -144,8 +144,7 @@ def _subgraphs(batch: Data) -> list[Any]:
 def _check() -> None:
     check_peers(cfg)
     check_task()
-    if cfg.gnn.layers_mp == 0:
-        raise ConfigError("'gnn.layers_mp' is 0, but 'model.type: sat' needs a layer")
+    check_layers()
     if cfg.gnn.dim_inner % cfg.peers.sat.heads:
         raise ConfigError(
             f"'gnn.dim_inner' is {cfg.gnn.dim_inner}, but must be a multiple of "

@@ -10,10 +10,10 @@ from graphgym_nc.structures.cells import Cells
 from tests.reference import dense_graph
 
 
-def network(cfg, name='cin', task='graph'):
+def network(cfg, name='cin', task='graph', layers=2):
     cfg.model.type, cfg.share.dim_in, cfg.model.graph_pooling = name, 3, 'mean'
     cfg.dataset.task, cfg.dataset.task_type = task, 'classification_multi'
-    cfg.gnn.update(layers_mp=2, layers_post_mp=1, dim_inner=8)
+    cfg.gnn.update(layers_mp=layers, layers_post_mp=1, dim_inner=8)
     assert_cfg(cfg)
     return create_model(dim_in=3, dim_out=4).model.eval()
 
@@ -88,6 +88,8 @@ def test_settings(cfg):
 def test_what_makes_no_sense(cfg):
     with pytest.raises(ConfigError, match=r"'dataset\.task' is 'edge', but 'model\.type: cin'"):
         network(cfg, task='edge')
+    with pytest.raises(ConfigError, match=r"'gnn\.layers_mp' is 0, but 'model\.type: cin' needs"):
+        network(cfg, layers=0)
     cfg.peers.cin.coboundaries = False
     with pytest.raises(ConfigError, match=r"'peers\.cin\.coboundaries' is False, but 'data"):
         network(cfg, task='node')
