@@ -115,7 +115,7 @@ class CINConv(torch.nn.Module):
                 self.messages[dim](xs[dim], xs[dim + 1], face, cell) if self.coboundaries else rows
             )
             total = scatter(message, cell, 0, size)
-            ups[dim] = ups[dim].index_add(0, face, total[cell] - message)
+            ups[dim] = ups[dim] + scatter(total[cell] - message, face, 0, xs[dim].size(0))
             below = scatter(rows, cell, 0, size) if self.coboundaries else total
             downs[dim + 1] = downs[dim + 1] + below
         return [

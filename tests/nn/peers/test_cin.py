@@ -241,6 +241,18 @@ def test_other_dtypes(dtype):
     assert model(torch.randn(9, D, dtype=dtype), Cells.of(a_graph())).dtype == dtype
 
 
+@pytest.mark.parametrize('coboundaries', [True, False])
+def test_autocast(coboundaries):
+    model, cells = CIN(D, 8, 2, 2, coboundaries=coboundaries).eval(), Cells.of(a_graph())
+    x = torch.randn(9, D)
+    expected = model(x, cells)
+    with torch.autocast('cpu', dtype=torch.bfloat16):
+        out = model(x, cells)
+    assert (out - expected).norm() < 5e-2 * expected.norm()
+    out.sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
 def test_copies_parameters_and_repr():
     model = CIN(D, 4, 2, 5, norm=None).eval()
     x, cells = torch.randn(9, D), Cells.of(a_graph())
