@@ -70,11 +70,7 @@ def search_rings(
                         ring_edge[entries + last + 1] = closing[w]
                     rings += 1
                     entries += last + 2
-            elif (
-                touching[w] == 1
-                and last + 1 <= max_ring - 2
-                and distance[w] <= max_ring - (last + 1)
-            ):
+            elif touching[w] == 1 and distance[w] <= max_ring - (last + 1):
                 last += 1
                 path_edge[last] = e
                 _enter(rowptr, col, w, first, last, path, cursor, touching)

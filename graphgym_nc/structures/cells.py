@@ -123,7 +123,7 @@ def edge_features(data: Data, edge_attr: Tensor) -> Tensor:
     its two directions), into shape :obj:`[num_edges, channels]`.
     """
     number = data.cell_edge_index.size(1)
-    rows = edge_attr.view(edge_attr.size(0), -1)[data.cell_column]
+    rows = (edge_attr if edge_attr.dim() == 2 else edge_attr.unsqueeze(1))[data.cell_column]
     total = rows.new_zeros(number, rows.size(1)).index_add(0, data.cell_of_column, rows)
     copies = torch.zeros_like(total[:, :1]).index_add(
         0, data.cell_of_column, torch.ones_like(rows[:, :1])

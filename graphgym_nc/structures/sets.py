@@ -169,12 +169,11 @@ def _exchanged(triples: Tensor, neighbours: Neighbours, key: Tensor, size: int) 
     node, *kept = triples
     entry, of = ranges(neighbours.rowptr[node], neighbours.degree[node])
     new = torch.stack([neighbours.target[entry], kept[0][of], kept[1][of]])
-    is_new = (new[0] != new[1]) & (new[0] != new[2])
-    low, middle, high = new[:, is_new].sort(dim=0).values
+    low, middle, high = new.sort(dim=0).values
     wanted = (low * size + middle) * size + high
     found = torch.searchsorted(key, wanted).clamp_(max=max(key.numel() - 1, 0))
-    exists = key[found] == wanted
-    return (of[is_new] * key.numel() + found)[exists]
+    exists = key[found] == wanted  # not so where the neighbour is in the triple already
+    return (of * key.numel() + found)[exists]
 
 
 def _split(pair: Tensor, size: int) -> Tensor:

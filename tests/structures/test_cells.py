@@ -127,6 +127,13 @@ def test_edge_features_are_the_mean_of_copies():
     torch.testing.assert_close(edge_features(data, data.edge_attr), torch.tensor(expected))
 
 
+def test_features_of_no_edges():
+    nothing = torch.empty(2, 0, dtype=torch.long)
+    data = AddCells()(Data(edge_index=nothing, num_nodes=2, edge_attr=torch.empty(0, 4)))
+    assert edge_features(data, data.edge_attr).shape == (0, 4)
+    assert edge_features(data, data.edge_attr[:, 0]).shape == (0, 1)
+
+
 def test_a_search_that_takes_too_long_is_given_up(monkeypatch):
     data = Data(edge_index=dense_graph(12), num_nodes=12)
     monkeypatch.setattr(module, 'MAX_STEPS', 50)

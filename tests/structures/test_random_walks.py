@@ -37,6 +37,15 @@ def test_equals_walks_one_by_one(p):
     assert 'random_walk_pe' not in data
 
 
+@pytest.mark.filterwarnings('ignore:Sparse')
+@pytest.mark.parametrize('isolated', [0, 3000])  # PyG multiplies large matrices otherwise
+def test_copies_and_weights_do_not_count(isolated):
+    edge_index = torch.tensor([[0, 1, 1, 0, 1, 2], [1, 0, 2, 1, 0, 1]])  # 0 and 1 twice
+    data = Data(edge_index=edge_index, num_nodes=3 + isolated, edge_weight=torch.rand(6))
+    found = RandomWalks(2)(data).random_walk_pe[:3]
+    torch.testing.assert_close(found, torch.tensor([[0, 0.5], [0, 1], [0, 0.5]]))
+
+
 def test_by_hand():
     # A triangle with a tail: from the tail, back after two steps with probability 1 / 3.
     edge_index = torch.tensor([[0, 1, 1, 2, 2, 0, 2, 3], [1, 0, 2, 1, 0, 2, 3, 2]])

@@ -123,6 +123,6 @@ def test_arguments():
     assert str(AddSets(True)) == 'AddSets(labels=True)'
     with pytest.raises(ValueError, match=r"needs 'data\.edge_index'"):
         AddSets()(Data(num_nodes=2))
-    for x in (None, torch.rand(9, 3), torch.ones(9, 2)):
+    for x in (None, torch.full((9, 2), 0.5), torch.ones(9, 2)):
         with pytest.raises(ValueError, match='takes the labels of nodes from one-hot features'):
             AddSets(True)(Data(edge_index=dense_graph(9), x=x, num_nodes=9))

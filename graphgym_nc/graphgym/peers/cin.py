@@ -9,6 +9,7 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder
 
+from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
 from graphgym_nc.graphgym.preparation import prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_choice, check_peers
@@ -28,10 +29,11 @@ class _CellNetwork(torch.nn.Module):
     def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
         super().__init__()
         check_peers(cfg)
-        self.of_nodes = cfg.dataset.task == 'node'
-        check_choice('dataset.task', cfg.dataset.task, ('graph', 'node'))
+        check_task()
+        check_layers()
+        of_nodes = cfg.dataset.task == 'node'
         check_choice('model.graph_pooling', cfg.model.graph_pooling, ('add', 'max', 'mean'))
-        if self.of_nodes and not cfg.peers.cin.coboundaries:
+        if of_nodes and not cfg.peers.cin.coboundaries:
             raise ConfigError(
                 "'peers.cin.coboundaries' is False, but 'dataset.task' is 'node': nodes would "
                 "know nothing of edges and rings; set 'peers.cin.coboundaries: True'"
@@ -46,7 +48,7 @@ class _CellNetwork(torch.nn.Module):
             init=cfg.peers.cin.init,
             coboundaries=cfg.peers.cin.coboundaries,
             edge_dim=edge_dim if cfg.peers.cin.edge_features else None,
-            pool=None if self.of_nodes else cfg.model.graph_pooling,
+            pool=None if of_nodes else cfg.model.graph_pooling,
             dropout=cfg.gnn.dropout,
             act=register.act_dict[cfg.gnn.act](),
             norm='batch_norm' if cfg.gnn.batchnorm else None,
@@ -59,8 +61,7 @@ class _CellNetwork(torch.nn.Module):
         edge_attr = None if self.model.edge_lin is None else _edge_features(batch)
         number = getattr(batch, 'num_graphs', 1)
         score = self.model(batch.x, Cells.of(batch), batch.batch, number, edge_attr)
-        mask = batch.get(f'{batch.get("split")}_mask') if self.of_nodes else None
-        return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
+        return of_split(batch, score)
 
 
 def _edge_features(batch: Data) -> Tensor:

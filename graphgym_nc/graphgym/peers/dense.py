@@ -6,7 +6,8 @@ from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder
 
-from graphgym_nc.graphgym.validation import ConfigError
+from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
+from graphgym_nc.graphgym.validation import check_peers
 
 
 class DenseNetwork(torch.nn.Module):
@@ -24,11 +25,9 @@ class DenseNetwork(torch.nn.Module):
 
     def __init__(self, dim_in: int) -> None:
         super().__init__()
-        if cfg.dataset.task not in ('graph', 'node'):
-            raise ConfigError(
-                f"'model.type: {cfg.model.type}' scores graphs or nodes, but 'dataset.task' is "
-                f"'{cfg.dataset.task}'"
-            )
+        check_peers(cfg)
+        check_task()
+        check_layers()
         self.for_nodes = cfg.dataset.task == 'node'
         self.encoder = FeatureEncoder(dim_in)
 
@@ -36,5 +35,4 @@ class DenseNetwork(torch.nn.Module):
         batch = self.encoder(batch)
         number = getattr(batch, 'num_graphs', 1)
         score = self.model(batch.x, batch.edge_index, batch.get('batch'), number)
-        mask = batch.get(f'{batch.get("split")}_mask') if self.for_nodes else None
-        return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
+        return of_split(batch, score)

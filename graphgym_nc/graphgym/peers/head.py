@@ -23,13 +23,30 @@ def check_task() -> None:
         )
 
 
+def check_layers() -> None:
+    """Checks that there is a layer, for networks that read out their layers alone.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    if cfg.gnn.layers_mp == 0:
+        raise ConfigError(
+            f"'gnn.layers_mp' is 0, but 'model.type: {cfg.model.type}' needs a layer"
+        )
+
+
 def predict(
     batch: Data, x: Tensor, classifier: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """The scores and labels of graphs, pooled by :obj:`model.graph_pooling`, or of nodes: those of
-    the split if it has a mask, else all.
-    """
+    """The scores and labels of graphs, pooled by :obj:`model.graph_pooling`, or of nodes."""
     if cfg.dataset.task == 'graph':
-        return classifier(register.pooling_dict[cfg.model.graph_pooling](x, batch.batch)), batch.y
-    score, mask = classifier(x), batch.get(f'{batch.get("split")}_mask')
+        x = register.pooling_dict[cfg.model.graph_pooling](x, batch.batch)
+    return of_split(batch, classifier(x))
+
+
+def of_split(batch: Data, score: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores and labels of graphs, or of nodes: those of the split if it has a mask, else
+    all.
+    """
+    mask = batch.get(f'{batch.get("split")}_mask') if cfg.dataset.task == 'node' else None
     return (score, batch.y) if mask is None else (score[mask], batch.y[mask])

@@ -30,7 +30,7 @@ class RingGNNNetwork(DenseNetwork):
             cfg.gnn.layers_mp,
             keys.num_nodes,
             [keys.readout_width] if keys.readout_width else None,
-            nodes=self.for_nodes,
+            for_nodes=self.for_nodes,
             inputs=keys.inputs,
         )
 

@@ -15,6 +15,7 @@ from torch_geometric.graphgym.models.layer import LayerConfig, new_layer_config
 from torch_geometric.nn import MLP, PNAConv
 from torch_geometric.transforms import BaseTransform
 
+from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
 from graphgym_nc.graphgym.preparation import composed, is_prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_peers
@@ -100,6 +101,7 @@ class SATNetwork(torch.nn.Module):
         if cfg.gnn.layers_pre_mp > 0:
             self.pre_mp = GNNPreMP(width, cfg.gnn.dim_inner, cfg.gnn.layers_pre_mp)
             width = cfg.gnn.dim_inner
+        of_graphs = cfg.dataset.task == 'graph'
         hidden = [cfg.gnn.dim_inner] * max(cfg.gnn.layers_post_mp, 1)
         self.model = SAT(
             width,
@@ -107,7 +109,7 @@ class SATNetwork(torch.nn.Module):
             MLP([*hidden, dim_out], act=register.act_dict[cfg.gnn.act](), norm=None),
             cfg.peers.sat.walk_length,
             cfg.peers.sat.degree_scale,
-            register.pooling_dict[cfg.model.graph_pooling] if _of_graphs() else None,
+            register.pooling_dict[cfg.model.graph_pooling] if of_graphs else None,
         )
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
@@ -116,8 +118,7 @@ class SATNetwork(torch.nn.Module):
             batch.x, batch.edge_index, batch.batch, batch.get('random_walk_pe'),
             _subgraphs(batch) if self.on_subgraphs else [batch], getattr(batch, 'num_graphs', 1),
         )  # fmt: skip
-        mask = None if _of_graphs() else batch.get(f'{batch.get("split")}_mask')
-        return (score, batch.y) if mask is None else (score[mask], batch.y[mask])
+        return of_split(batch, score)
 
 
 def _conv() -> SATConv:
@@ -140,19 +141,10 @@ def _subgraphs(batch: Data) -> list[Any]:
     return [subgraphs.index, subgraphs.root_index, graph]
 
 
-def _of_graphs() -> bool:
-    return cfg.dataset.task == 'graph'
-
-
 def _check() -> None:
     check_peers(cfg)
-    if cfg.dataset.task not in ('node', 'graph'):
-        raise ConfigError(
-            f"'dataset.task' is '{cfg.dataset.task}', but 'model.type: sat' is for 'node' or "
-            f"'graph'"
-        )
-    if cfg.gnn.layers_mp == 0:
-        raise ConfigError("'gnn.layers_mp' is 0, but 'model.type: sat' needs a layer")
+    check_task()
+    check_layers()
     if cfg.gnn.dim_inner % cfg.peers.sat.heads:
         raise ConfigError(
             f"'gnn.dim_inner' is {cfg.gnn.dim_inner}, but must be a multiple of "

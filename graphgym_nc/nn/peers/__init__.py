@@ -1,7 +1,8 @@
 """The systems that NC-GNN is compared with, as layers and models for any PyG user."""
 
 from graphgym_nc.nn.peers._sat_extractors import SubgraphExtractor, SubtreeExtractor
-from graphgym_nc.nn.peers.cin import CIN, CINConv
+from graphgym_nc.nn.peers.cin import CINConv
+from graphgym_nc.nn.peers.cin_network import CIN
 from graphgym_nc.nn.peers.eb_gnn import EBGNN, EBConv
 from graphgym_nc.nn.peers.gin_ak import GINAKConv
 from graphgym_nc.nn.peers.graph_snn import GraphSNNConv, GraphSNNEConv

@@ -64,6 +64,46 @@ class Pairs(NamedTuple):
         return cls(values, padded)
 
 
+class PairNetwork(torch.nn.Module):
+    """Scores graphs or nodes by values for all pairs of nodes.
+
+    Args:
+        inputs: What a pair is given at first, one of :obj:`INPUTS`.
+        for_nodes: Whether nodes are scored, not graphs.
+    """
+
+    def __init__(self, inputs: str, for_nodes: bool) -> None:
+        super().__init__()
+        self.inputs, self.for_nodes = inputs, for_nodes
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Runs the forward pass.
+
+        Args:
+            x: The node features.
+            edge_index: The edge indices.
+            batch: The graph of every node, in ascending order; a single one if not given.
+            batch_size: The number of graphs, found out if not given.
+        """
+        pairs = Pairs.of(x, edge_index, batch, batch_size, self.inputs)
+        scores = self.score(pairs)
+        if not self.for_nodes:
+            return scores
+        return scores.flatten(0, 1) if pairs.nodes is None else scores[pairs.nodes]
+
+    def score(self, pairs: Pairs) -> Tensor:
+        """The scores of graphs, :obj:`[num_graphs, out_channels]`, or of nodes with padding,
+        :obj:`[num_graphs, n, out_channels]`.
+        """
+        raise NotImplementedError
+
+
 def num_inputs(in_channels: int, inputs: str) -> int:
     """The number of channels that :meth:`Pairs.of` gives.
 

@@ -16,12 +16,12 @@ class _Extractor(Module):
     def __init__(
         self,
         convs: Sequence[Module],
-        in_channels: int,
         channels: int,
-        act: Callable[[], Module],
-        norm: Callable[[int], Module],
+        act: Callable[[], Module] = ReLU,
+        norm: Callable[[int], Module] = BatchNorm1d,
     ) -> None:
         super().__init__()
+        in_channels = self.num_states(len(convs)) * channels
         self.convs = torch.nn.ModuleList(convs)
         self.act = act()
         self.norm = norm(in_channels)
@@ -30,6 +30,11 @@ class _Extractor(Module):
     def reset_parameters(self) -> None:
         for module in (*self.convs, self.act, self.norm, self.lin):
             reset(module)
+
+    @staticmethod
+    def num_states(num_convs: int) -> int:
+        """How many states of a node the last map takes."""
+        raise NotImplementedError
 
     def states(self, x: Tensor, graph: Sequence[Any]) -> list[Tensor]:
         """What comes out of every layer."""
@@ -61,14 +66,9 @@ class SubtreeExtractor(_Extractor):
         - **output:** :math:`(|\mathcal{V}|, F)`
     """
 
-    def __init__(
-        self,
-        convs: Sequence[Module],
-        channels: int,
-        act: Callable[[], Module] = ReLU,
-        norm: Callable[[int], Module] = BatchNorm1d,
-    ) -> None:
-        super().__init__(convs, (len(convs) + 1) * channels, channels, act, norm)
+    @staticmethod
+    def num_states(num_convs: int) -> int:
+        return num_convs + 1
 
     def forward(self, x: Tensor, *graph: Any) -> Tensor:
         return self.lin(self.norm(torch.cat([x, *self.states(x, graph)], dim=-1)))
@@ -97,14 +97,9 @@ class SubgraphExtractor(_Extractor):
         - **output:** :math:`(|\mathcal{V}|, F)`
     """
 
-    def __init__(
-        self,
-        convs: Sequence[Module],
-        channels: int,
-        act: Callable[[], Module] = ReLU,
-        norm: Callable[[int], Module] = BatchNorm1d,
-    ) -> None:
-        super().__init__(convs, 2 * channels, channels, act, norm)
+    @staticmethod
+    def num_states(num_convs: int) -> int:
+        return 2
 
     def forward(self, x: Tensor, node: Tensor, root: Tensor, *graph: Any) -> Tensor:
         last = self.states(x.index_select(0, node), graph)[-1]

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.nn import MLP, GraphConv, Linear, MessagePassing
 from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import aggregation_resolver
+from torch_geometric.utils.num_nodes import maybe_num_nodes
 
 from graphgym_nc.structures.sets import Sets, num_types
 
@@ -155,10 +156,11 @@ GraphConv`. Pairs and triples start from the mean of their nodes' states and fro
             edge_index: The edge indices.
             sets: The pairs and the triples.
             batch: The graph of every node; a single one if not given.
-            batch_size: The number of graphs.
+            batch_size: The number of graphs, found out if not given.
         """
         if batch is None:
             batch, batch_size = edge_index.new_zeros(x.size(0)), 1
+        batch_size = maybe_num_nodes(batch, batch_size)  # the last graphs may have no triples
         for conv in self.convs:
             x = self.mlp.act(conv(x, edge_index))
         pooled = [self.pool(x, batch, dim_size=batch_size)]

@@ -6,7 +6,14 @@ from torch import Tensor
 from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import activation_resolver
 
-from graphgym_nc.nn.peers._pairs import PairLinear, Pairs, num_inputs, padding, without
+from graphgym_nc.nn.peers._pairs import (
+    PairLinear,
+    PairNetwork,
+    Pairs,
+    num_inputs,
+    padding,
+    without,
+)
 
 #: How the pairs of a graph, or of a node, are put together.
 READOUTS = ('max', 'sum', 'node')
@@ -74,7 +81,7 @@ class PPGNBlock(torch.nn.Module):
         return without(self.lin(x, product), padding)
 
 
-class PPGN(torch.nn.Module):
+class PPGN(PairNetwork):
     r"""The network of the `"Provably Powerful Graph Networks"
     <https://arxiv.org/abs/1905.11136>`_ paper: it parts what 3-WL parts.
 
@@ -120,12 +127,12 @@ class PPGN(torch.nn.Module):
         inputs: str = 'diagonal',
         act: str | Callable[..., Any] = 'relu',
     ) -> None:
-        super().__init__()
+        super().__init__(inputs, for_nodes=readout == 'node')
         if readout not in READOUTS:
             raise ValueError(f"'readout' is '{readout}', but must be one of {', '.join(READOUTS)}")
-        self.readout, self.inputs = readout, inputs
+        self.readout = readout
         widths = [num_inputs(in_channels, inputs)] + [hidden_channels] * num_layers
-        pooled = hidden_channels * (1 if readout == 'node' else 2)
+        pooled = hidden_channels * (1 if self.for_nodes else 2)
         self.blocks = torch.nn.ModuleList(
             PPGNBlock(width, hidden_channels, mlp_depth, act) for width in widths[:-1]
         )
@@ -139,31 +146,7 @@ class PPGN(torch.nn.Module):
             torch.nn.init.xavier_uniform_(lin.weight)
             torch.nn.init.zeros_(lin.bias)
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        batch: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Tensor:
-        """Runs the forward pass.
-
-        Args:
-            x: The node features.
-            edge_index: The edge indices.
-            batch: The graph of every node, in ascending order; a single one if not given.
-            batch_size: The number of graphs, found out if not given.
-        """
-        pairs = Pairs.of(x, edge_index, batch, batch_size, self.inputs)
-        scores = self.score(pairs)
-        if self.readout != 'node':
-            return scores
-        return scores.flatten(0, 1) if pairs.nodes is None else scores[pairs.nodes]
-
     def score(self, pairs: Pairs) -> Tensor:
-        """The scores of graphs, :obj:`[num_graphs, out_channels]`, or of nodes with padding,
-        :obj:`[num_graphs, n, out_channels]`.
-        """
         x, missing = pairs.values, padding(pairs.nodes)
         scores = []
         for block, lin in zip(self.blocks, self.lins, strict=True):
@@ -172,7 +155,7 @@ class PPGN(torch.nn.Module):
         return torch.stack(scores).sum(dim=0)
 
     def _pooled(self, x: Tensor, nodes: Tensor | None, missing: Tensor | None) -> Tensor:
-        if self.readout == 'node':
+        if self.for_nodes:
             return x.sum(dim=2).transpose(1, 2)
         diagonal = x.diagonal(dim1=2, dim2=3)
         if self.readout == 'sum':

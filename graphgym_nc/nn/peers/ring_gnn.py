@@ -6,7 +6,7 @@ from torch import Tensor
 from torch_geometric.nn import MLP
 from torch_geometric.nn.inits import reset
 
-from graphgym_nc.nn.peers._pairs import Pairs, num_inputs, padding, without
+from graphgym_nc.nn.peers._pairs import PairNetwork, Pairs, num_inputs, padding, without
 
 # Where maps stand among the 15: those to the diagonal, along rows and along columns that take a
 # value of each node, those to the diagonal and to all pairs that take one of the graph, and the
@@ -38,8 +38,8 @@ class RingGNNConv(torch.nn.Module):
     14, 15   :math:`Y_{ij} = X_{ij}, \; X_{ji}`
     ======== ======================================================
 
-    Only the last two take a matrix for each channel. All others are combined as vectors first,
-    so that no more than one matrix for each channel of the output is in memory at a time.
+    Only the last two take a matrix for each channel. All others are combined as vectors first, so
+    that no tensor is larger than a matrix for each channel of the input or the output.
 
     :math:`L_0` and :math:`L_1` have a bias on the diagonal. As in the authors' code,
     :math:`L_2` has the parameter of one, and does not use it.
@@ -115,7 +115,7 @@ class RingGNNConv(torch.nn.Module):
         return f'{self.__class__.__name__}({self.in_channels}, {self.out_channels})'
 
 
-class RingGNN(torch.nn.Module):
+class RingGNN(PairNetwork):
     r"""The network of the `"On the Equivalence between Graph Isomorphism Testing and
     Function Approximation with GNNs" <https://arxiv.org/abs/1905.12560>`_ paper.
 
@@ -134,7 +134,7 @@ class RingGNN(torch.nn.Module):
             (default: :obj:`10.`)
         readout_channels (list, optional): Widths within the MLP. If not given, they are a half
             and a quarter of the width of its input. (default: :obj:`None`)
-        nodes (bool, optional): Whether nodes are scored, not graphs. (default: :obj:`False`)
+        for_nodes (bool, optional): Whether nodes are scored, not graphs. (default: :obj:`False`)
         inputs (str, optional): The input: see :class:`~graphgym_nc.nn.peers.PPGN`.
             (default: :obj:`"diagonal"`)
 
@@ -153,11 +153,10 @@ class RingGNN(torch.nn.Module):
         num_layers: int,
         num_nodes: float = 10.0,
         readout_channels: list[int] | None = None,
-        nodes: bool = False,
+        for_nodes: bool = False,
         inputs: str = 'diagonal',
     ) -> None:
-        super().__init__()
-        self.nodes, self.inputs = nodes, inputs
+        super().__init__(inputs, for_nodes)
         self.act: torch.nn.Module = torch.nn.ReLU()
         widths = [num_inputs(in_channels, inputs)] + [hidden_channels] * num_layers
         self.convs = torch.nn.ModuleList(
@@ -171,41 +170,17 @@ class RingGNN(torch.nn.Module):
         reset(self.convs)
         self.mlp.reset_parameters()
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        batch: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Tensor:
-        """Runs the forward pass.
-
-        Args:
-            x: The node features.
-            edge_index: The edge indices.
-            batch: The graph of every node, in ascending order; a single one if not given.
-            batch_size: The number of graphs, found out if not given.
-        """
-        pairs = Pairs.of(x, edge_index, batch, batch_size, self.inputs)
-        pooled = self.pooled(pairs)
-        if self.nodes:
-            pooled = pooled.transpose(1, 2)
-            pooled = pooled.flatten(0, 1) if pairs.nodes is None else pooled[pairs.nodes]
-        return self.mlp(pooled)
-
-    def pooled(self, pairs: Pairs) -> Tensor:
-        """The input and the outputs of all layers, summed, of shape :obj:`[num_graphs, width]`,
-        or :obj:`[num_graphs, width, n]` for nodes.
-        """
-        x, dims = pairs.values, (2,) if self.nodes else (2, 3)
+    def score(self, pairs: Pairs) -> Tensor:
+        x, dims = pairs.values, (2,) if self.for_nodes else (2, 3)
         pooled = [x.sum(dims)]
         for conv in self.convs:
             x = without(self.act(conv(x, pairs.nodes)), padding(pairs.nodes))
             pooled.append(x.sum(dims))
-        return torch.cat(pooled, dim=1)
+        sums = torch.cat(pooled, dim=1)
+        return self.mlp(sums.transpose(1, 2) if self.for_nodes else sums)
 
     def __repr__(self) -> str:
-        what = 'nodes' if self.nodes else 'graphs'
+        what = 'nodes' if self.for_nodes else 'graphs'
         return (
             f'{self.__class__.__name__}({self.mlp.out_channels}, num_layers={len(self.convs)}, '
             f'{what}, inputs={self.inputs})'

@@ -162,10 +162,10 @@ class SAT(Module):
 
     Nodes begin with :math:`\mathbf{W} \mathbf{x}_i + \mathbf{W}_{\mathrm{PE}} \mathbf{p}_i +
     \mathbf{b}`, where :math:`\mathbf{p}_i` says how probably random walks return to them (see
-    :class:`graphgym_nc.transforms.RandomWalks`). Attention is a mean over nodes, which does
-    not tell how many there are of each kind. So it is multiplied by
-    :math:`c_i = 1 / \sqrt{1 + \deg(i)}`, and only structure that enters by way of :math:`c` or
-    :math:`\mathbf{p}` tells apart nodes of the same features in the first layer.
+    :class:`graphgym_nc.transforms.RandomWalks`). What attention gives is multiplied by
+    :math:`c_i = 1 / \sqrt{1 + \deg(i)}`. It is a mean over nodes: where all have the same
+    features, it is the same for all, whatever extractors say. Only structure that enters by way
+    of :math:`c` or :math:`\mathbf{p}` tells such nodes apart in the first layer.
 
     Args:
         in_channels: The width of the node features.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from graphgym_nc.nn.peers.cin import CIN
+from graphgym_nc.nn.peers import CIN
 from graphgym_nc.structures.cells import AddCells, Cells
 from graphgym_nc.wl.peers.parts import in_parts
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from graphgym_nc.nn.peers.k123 import K123GNN
+from graphgym_nc.nn.peers import K123GNN
 from graphgym_nc.structures.sets import AddSets, Sets
 from graphgym_nc.wl.peers.parts import in_parts
 

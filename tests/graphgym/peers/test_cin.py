@@ -10,10 +10,10 @@ from graphgym_nc.structures.cells import Cells
 from tests.reference import dense_graph
 
 
-def network(cfg, name='cin', task='graph'):
+def network(cfg, name='cin', task='graph', layers=2):
     cfg.model.type, cfg.share.dim_in, cfg.model.graph_pooling = name, 3, 'mean'
     cfg.dataset.task, cfg.dataset.task_type = task, 'classification_multi'
-    cfg.gnn.update(layers_mp=2, layers_post_mp=1, dim_inner=8, dropout=0.0)
+    cfg.gnn.update(layers_mp=layers, layers_post_mp=1, dim_inner=8)
     assert_cfg(cfg)
     return create_model(dim_in=3, dim_out=4).model.eval()
 
@@ -53,13 +53,21 @@ def test_scores_of_a_split(cfg):
 
 
 @pytest.mark.parametrize('encoder', [False, True])
-def test_edge_features(cfg, encoder, monkeypatch):
+def test_edge_features(cfg, encoder):
     cfg.peers.cin.edge_features, cfg.dataset.edge_dim = True, 2
+    cfg.dataset.edge_encoder, cfg.dataset.edge_encoder_bn = encoder, False
     model, batch = network(cfg), two_graphs()
-    assert model.model.edge_lin.weight.shape == (3, 2)
+    assert model.model.edge_lin.weight.shape == (3, 8 if encoder else 2)
+    if encoder:
+        batch.edge_attr = torch.zeros(batch.num_edges, 3, dtype=torch.long)
     score, _ = model(batch.clone())
     batch.edge_attr += 1
     assert not torch.allclose(model(batch.clone())[0], score)
+
+
+def test_edge_features_that_are_not_there(cfg):
+    cfg.peers.cin.edge_features, cfg.dataset.edge_dim = True, 2
+    model, batch = network(cfg), two_graphs()
     batch.edge_attr = None
     with pytest.raises(ConfigError, match=r"'peers\.cin\.edge_features' is True, but"):
         model(batch)
@@ -70,6 +78,7 @@ def test_settings(cfg):
     cfg.gnn.batchnorm, cfg.gnn.act, cfg.gnn.dropout = False, 'elu', 0.5
     model = network(cfg).model
     assert (model.init, model.pool.__class__.__name__) == ('mean', 'MeanAggregation')
+    assert model.dropout == 0.5
     conv = model.convs[0]
     assert not conv.coboundaries
     assert not [m for m in conv.modules() if isinstance(m, torch.nn.BatchNorm1d)]
@@ -77,8 +86,10 @@ def test_settings(cfg):
 
 
 def test_what_makes_no_sense(cfg):
-    with pytest.raises(ConfigError, match=r"'dataset\.task' is 'edge'"):
+    with pytest.raises(ConfigError, match=r"'dataset\.task' is 'edge', but 'model\.type: cin'"):
         network(cfg, task='edge')
+    with pytest.raises(ConfigError, match=r"'gnn\.layers_mp' is 0, but 'model\.type: cin' needs"):
+        network(cfg, layers=0)
     cfg.peers.cin.coboundaries = False
     with pytest.raises(ConfigError, match=r"'peers\.cin\.coboundaries' is False, but 'data"):
         network(cfg, task='node')

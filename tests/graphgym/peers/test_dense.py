@@ -12,10 +12,10 @@ from tests.reference import dense_graph
 NAMES = ['ppgn', 'ring_gnn']
 
 
-def make(cfg, name, task='graph'):
+def make(cfg, name, task='graph', layers=2):
     cfg.model.type, cfg.share.dim_in = name, 3
     cfg.dataset.task, cfg.dataset.task_type = task, 'classification_multi'
-    cfg.gnn.update(layers_mp=2, layers_post_mp=1, dim_inner=8)
+    cfg.gnn.update(layers_mp=layers, layers_post_mp=1, dim_inner=8)
     assert_cfg(cfg)
     return create_model(dim_in=3, dim_out=4).model
 
@@ -77,9 +77,14 @@ def test_keys_of_ring_gnn(cfg):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_links_are_refused(cfg, name):
-    with pytest.raises(ConfigError, match=f"'model.type: {name}' scores graphs or nodes, but"):
+def test_what_makes_no_sense(cfg, name):
+    with pytest.raises(ConfigError, match=f"'link_pred', but 'model.type: {name}' is for"):
         make(cfg, name, 'link_pred')
+    with pytest.raises(ConfigError, match=f"'gnn.layers_mp' is 0, but 'model.type: {name}' needs"):
+        make(cfg, name, layers=0)
+    cfg.peers[name].inputs = 'x'
+    with pytest.raises(ConfigError, match=rf"'peers\.{name}\.inputs' is 'x', but must be one of"):
+        make(cfg, name)
 
 
 @pytest.mark.parametrize('name', NAMES)

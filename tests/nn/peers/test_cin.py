@@ -33,6 +33,12 @@ def boundary_lists(data):
     return [data.cell_edge_index.t().tolist(), [ring.tolist() for ring in rings]]
 
 
+def naive_mlp(mlp, x):
+    for lin, norm in zip(mlp.lins, mlp.norms, strict=True):
+        x = norm(lin(x)).tanh()
+    return x
+
+
 def naive_conv(conv, xs, boundaries):
     """The operator with every pair of upper-adjacent cells looked at."""
     out = []
@@ -45,7 +51,7 @@ def naive_conv(conv, xs, boundaries):
                     message = x[other]
                     if conv.coboundaries:
                         both = torch.cat([x[other], xs[dim + 1][above]])
-                        message = conv.messages[dim].act(conv.messages[dim].lin(both))
+                        message = conv.messages[dim].lin(both).tanh()
                     ups[cell] = ups[cell] + message
         for cell, boundary in enumerate(boundaries[dim - 1] if dim > 0 else []):
             for face in boundary:
@@ -53,8 +59,9 @@ def naive_conv(conv, xs, boundaries):
         if not ups:
             out.append(x.new_zeros(0, conv.out_channels))
             continue
-        up, down = conv.up_nns[dim](torch.stack(ups)), conv.boundary_nns[dim](torch.stack(downs))
-        out.append(conv.update_nns[dim](torch.cat([up, down], dim=1)))
+        up = naive_mlp(conv.up_nns[dim], torch.stack(ups))
+        down = naive_mlp(conv.boundary_nns[dim], torch.stack(downs))
+        out.append(naive_mlp(conv.update_nns[dim], torch.cat([up, down], dim=1)))
     return out
 
 
@@ -170,6 +177,15 @@ def test_a_batch_gives_what_its_graphs_give():
         torch.testing.assert_close(model(of_part, Cells.of(part)), row[None])
 
 
+@pytest.mark.parametrize('last', [[[0, 1], [1, 2]], [[], []]])
+def test_the_number_of_graphs_is_found_if_the_last_have_no_rings(last):
+    edges = torch.tensor(last, dtype=torch.long)
+    batch = Batch.from_data_list([a_graph(), graph(edges, 3), graph(edges, 3)])
+    model, x = CIN(D, 4, 2, 2).eval(), torch.randn(15, D)
+    out = model(x, Cells.of(batch), batch.batch)
+    torch.testing.assert_close(out, model(x, Cells.of(batch), batch.batch, 3))
+
+
 @pytest.mark.parametrize('edges', [[[0, 0, 1], [1, 2, 2]], [[0, 1], [1, 2]], [[0], [1]], [[], []]])
 def test_training_with_one_cell_of_a_kind_or_none(edges):
     data = graph(torch.tensor(edges, dtype=torch.long), 3)
@@ -177,6 +193,15 @@ def test_training_with_one_cell_of_a_kind_or_none(edges):
     model(torch.randn(3, D), Cells.of(data)).sum().backward()
     assert all(buffer.isfinite().all() for buffer in model.buffers())
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_dropout_is_before_the_last_layer_in_training_alone():
+    data = a_graph()
+    model, x = CIN(D, 4, 1, 2, dropout=1 - 1e-9, norm=None), torch.randn(9, D)
+    assert torch.equal(model(x, Cells.of(data))[0], model.lin.bias)
+    same = copy.deepcopy(model).eval()
+    model.dropout = 0.0
+    torch.testing.assert_close(same(x, Cells.of(data)), model(x, Cells.of(data)))
 
 
 def test_edges_start_from_their_features():
@@ -214,6 +239,18 @@ def test_no_synchronisation():
 def test_other_dtypes(dtype):
     model = CIN(D, 4, 2, 2).to(dtype)
     assert model(torch.randn(9, D, dtype=dtype), Cells.of(a_graph())).dtype == dtype
+
+
+@pytest.mark.parametrize('coboundaries', [True, False])
+def test_autocast(coboundaries):
+    model, cells = CIN(D, 8, 2, 2, coboundaries=coboundaries).eval(), Cells.of(a_graph())
+    x = torch.randn(9, D)
+    expected = model(x, cells)
+    with torch.autocast('cpu', dtype=torch.bfloat16):
+        out = model(x, cells)
+    assert (out - expected).norm() < 5e-2 * expected.norm()
+    out.sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
 
 
 def test_copies_parameters_and_repr():

@@ -106,12 +106,14 @@ def test_gradcheck():
 
 
 def test_a_batch_gives_what_its_graphs_give():
-    parts = [a_graph(), a_graph(torch.tensor([[0], [0]]), 1), a_graph(num_nodes=5)]
+    parts = [a_graph(), a_graph(num_nodes=5), a_graph(torch.tensor([[0], [0]]), 1)]
     batch = Batch.from_data_list(parts)
     model = K123GNN(D, 8, 4).double().eval()
     x = torch.randn(batch.num_nodes, D, dtype=torch.double)
     together = model(x, batch.edge_index, sets_of(batch), batch.batch, 3)
-    for row, of_part, part in zip(together, x.split([8, 1, 5]), parts, strict=True):
+    found = model(x, batch.edge_index, sets_of(batch), batch.batch)
+    torch.testing.assert_close(found, together)
+    for row, of_part, part in zip(together, x.split([8, 5, 1]), parts, strict=True):
         torch.testing.assert_close(model(of_part, part.edge_index, sets_of(part)), row[None])
 
 
@@ -122,6 +124,19 @@ def test_does_not_depend_on_numbering():
     x = torch.empty_like(x).index_copy_(0, order, x)
     second = model(x, order[edge_index], sets_of(a_graph(order[edge_index])))
     torch.testing.assert_close(first, second)
+
+
+def test_the_head_is_three_layers_with_dropout_after_the_first():
+    data, model = a_graph(), K123GNN(D, 4, 2).double()
+    args = torch.randn(8, D, dtype=torch.double), data.edge_index, sets_of(data)
+    first, second, last = model.mlp.lins
+    hidden = F.elu(first(model.pooled(*args)))
+    torch.testing.assert_close(model.eval()(*args), last(F.elu(second(hidden))))
+    model.train()
+    torch.manual_seed(3)
+    out = model(*args)
+    torch.manual_seed(3)
+    torch.testing.assert_close(out, last(F.elu(second(F.dropout(hidden, 0.5)))))
 
 
 def test_no_synchronisation():

@@ -22,7 +22,7 @@ KINDS = [(False, 'spread'), (True, 'diagonal'), (False, 'adjacency')]
 
 def make(nodes=False, inputs='diagonal', in_channels=3):
     torch.manual_seed(0)
-    model = RingGNN(in_channels, 4, 2, 2, nodes=nodes, inputs=inputs).double()
+    model = RingGNN(in_channels, 4, 2, 2, for_nodes=nodes, inputs=inputs).double()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return model
@@ -65,7 +65,7 @@ def naive(model, x, edge_index):
     for conv in model.convs:
         outputs.append(naive_conv(conv, outputs[-1]).relu())
     outputs = torch.cat(outputs)
-    if model.nodes:
+    if model.for_nodes:
         pooled = torch.stack([outputs[:, :, j].sum(dim=1) for j in range(x.size(1))])
     else:
         pooled = outputs.sum(dim=(1, 2))[None]
@@ -119,7 +119,7 @@ class _Largest(TorchDispatchMode):
         return out
 
 
-def test_no_more_than_one_matrix_for_each_channel_at_a_time():
+def test_no_tensor_is_larger_than_a_matrix_for_each_channel():
     conv, x = RingGNNConv(5, 6), torch.randn(2, 5, 30, 30, requires_grad=True)
     with _Largest() as largest:
         conv(x).sum().backward()
@@ -138,13 +138,13 @@ def test_gradcheck():
 
 @pytest.mark.parametrize('nodes', [False, True])
 def test_device(nodes):
-    """The padded tensors in, sums out, without a look at any value."""
-    model = RingGNN(3, 4, 2, 2, nodes=nodes).to('meta')
+    """The padded tensors in, scores out, without a look at any value."""
+    model = RingGNN(3, 4, 2, 2, for_nodes=nodes).to('meta')
     values = torch.empty(2, 4, 5, 5, device='meta', requires_grad=True)
     mask = torch.empty(2, 5, device='meta', dtype=torch.bool)
-    pooled = model.pooled(Pairs(values, mask))
-    pooled.sum().backward()
-    assert pooled.shape == ((2, 12, 5) if nodes else (2, 12))
+    scores = model.score(Pairs(values, mask))
+    scores.sum().backward()
+    assert scores.shape == ((2, 5, 2) if nodes else (2, 2))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_device(nodes):
     [(3, 45, 2, 105_206), (3, 101, 2, 504_766), (7, 43, 6, 104_746), (7, 101, 6, 524_202)],
 )
 def test_published_parameters(channels, width, classes, published):
-    model = RingGNN(channels, width, classes, 2, nodes=True)
+    model = RingGNN(channels, width, classes, 2, for_nodes=True)
     assert sum(p.numel() for p in model.parameters()) == published
 
 
