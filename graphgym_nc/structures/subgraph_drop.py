@@ -65,6 +65,7 @@ def covering_roots(subgraphs: Subgraphs, redundancy: int) -> Tensor:
         beaten = of_root[gain[of_root] < most[node]]
         new = gain >= 1
         new[beaten] = False
+        new[of_root[gain[of_root].argmax()]] = True  # as it is; so each round chooses one at least
         chosen |= new
         missing -= torch.bincount(index[new[root]], minlength=num_nodes)
 
