@@ -217,9 +217,14 @@ class Hops(NamedTuple):
         Raises:
             ValueError: If it has not.
         """
-        hops = structure.hops
+        hops, told = structure.hops, structure.peripheral
         widths = [structure.edge_types, *[structure.max_walks] * (hops - 1)]
-        if 'hop_counts' not in data or data.hop_counts.size(1) != sum(widths):
+        shapes: dict[str, tuple[int, ...]] = {f'hop{hops}_index': (), 'hop_counts': (sum(widths),)}
+        if structure.closed_walks:
+            shapes['hop_closed'] = (hops - 1,)
+        if told is not None:
+            shapes |= {'hop_edges': (hops, told.types, 2), 'hop_levels': (hops, told.levels + 1)}
+        if any(name not in data or data[name].shape[1:] != shapes[name] for name in shapes):
             raise ValueError(f'{data} must go through {structure} first')
         counts = data.hop_counts.split(widths, dim=1)
         degree = torch.stack([count.sum(dim=1) for count in counts])

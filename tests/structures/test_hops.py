@@ -195,6 +195,14 @@ def test_what_does_not_go_together():
         KHops(0)
     with pytest.raises(ValueError, match=r'must go through KHops\(hops=3, kernel=spd'):
         Hops.of(KHops(2)(cases()[1]), KHops(3))
+    for found, asked in (
+        (KHops(2, peripheral=None), KHops(2)),
+        (KHops(2), KHops(2, closed_walks=True)),
+        (KHops(2, max_walks=2), KHops(3)),
+        (KHops(2), KHops(2, peripheral=Peripheral(levels=2))),
+    ):
+        with pytest.raises(ValueError, match=r'must go through KHops\('):
+            Hops.of(found(cases()[1]), asked)
     with pytest.raises(ValueError, match=r"needs 'data.edge_index'"):
         KHops()(Data(num_nodes=2))
 
