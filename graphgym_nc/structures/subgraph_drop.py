@@ -22,13 +22,13 @@ class SubgraphDrop(BaseTransform):
     fewer. A node without a subgraph gets the mean of its neighbours that are one step nearer to
     those that have one. They have got theirs in the same way.
 
-    All subgraphs stay beside those chosen, for evaluation.
+    All subgraphs stay beside those chosen. They are what is evaluated.
 
     Args:
         redundancy: In how many subgraphs every node is to be.
     """
 
-    random = True
+    random = training_only = True
 
     def __init__(self, redundancy: int) -> None:
         self.redundancy = redundancy

@@ -85,6 +85,7 @@ def test_every_round_chooses(monkeypatch, drawn):
 def test_it_is_drawn_anew():
     data, drop = EgoNets(1)(Data(edge_index=dense_graph(9, 1.0), num_nodes=9)), SubgraphDrop(1)
     assert drop.random
+    assert drop.training_only
     assert str(drop) == 'SubgraphDrop(redundancy=1)'
     assert len({int(drop(data).drop_root_index[0]) for _ in range(20)}) > 1
 
