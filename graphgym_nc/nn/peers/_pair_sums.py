@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.utils import scatter
 
+from graphgym_nc.nn._weighted_batch_norm import no_autocast
+
 _AT_ONCE = 1 << 14
 
 
@@ -30,11 +32,15 @@ def pair_sums(
         norm: BatchNorm over all pairs, or none.
         act: The activation, which must not draw anything at random.
     """
-    if isinstance(norm, torch.nn.BatchNorm1d):
-        scale, shift = _normalisation(norm, first, second, pairs)
-        first, second = first * scale, torch.addcmul(shift, second, scale)
     weights = [*act.parameters()] if isinstance(act, torch.nn.Module) else []
-    return cast(Tensor, _PairSums.apply(act, pairs, first, second, *weights))
+    with no_autocast(first.device.type):  # the backward pass would know nothing of it
+        for weight in weights:
+            dtype = torch.promote_types(first.dtype, weight.dtype)
+            first, second = first.to(dtype), second.to(dtype)
+        if isinstance(norm, torch.nn.BatchNorm1d):
+            scale, shift = _normalisation(norm, first, second, pairs)
+            first, second = first * scale, torch.addcmul(shift, second, scale)
+        return cast(Tensor, _PairSums.apply(act, pairs, first, second, *weights))
 
 
 def _normalisation(

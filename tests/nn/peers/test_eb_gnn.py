@@ -211,6 +211,18 @@ def test_types_and_devices(dtype):
     out.sum().backward()
 
 
+@pytest.mark.parametrize('act', ['relu', 'prelu'])
+def test_autocast(act):
+    torch.manual_seed(0)
+    data, model = structured(dense_graph(), 9), model_of(act=act).float()
+    data.x = data.x.float()
+    expected = run(model, data)
+    with torch.autocast('cpu', torch.bfloat16):
+        out = run(model, data)
+    out.float().sum().backward()
+    torch.testing.assert_close(out.float(), expected, atol=0.2, rtol=0.1)
+
+
 def test_dropout_in_training_only():
     data = structured(dense_graph(), 9)
     model = model_of(dropout=0.5)
