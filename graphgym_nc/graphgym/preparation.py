@@ -46,6 +46,12 @@ def composed(transforms: Sequence[BaseTransform]) -> BaseTransform:
     return transform
 
 
+def for_evaluation(transform: BaseTransform) -> BaseTransform:
+    """A transform without those of its parts that say :obj:`training_only` of themselves."""
+    parts = transform.transforms if isinstance(transform, T.Compose) else [transform]
+    return composed([part for part in parts if not getattr(part, 'training_only', False)])
+
+
 def keeps_pairs(name: str, bytes_per_pair: Callable[[], int]) -> None:
     """Says that a network pads graphs to the largest of a batch, and keeps values for all pairs
     of their nodes.

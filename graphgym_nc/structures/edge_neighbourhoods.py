@@ -35,7 +35,7 @@ class EdgeNeighbourhoods(BaseTransform):
         if data.edge_index is None:
             raise ValueError(f"'{self}' needs 'data.edge_index', which {data} does not have")
         assert data.num_nodes is not None
-        edge_index, num_nodes = plain(data.edge_index), data.num_nodes
+        edge_index, num_nodes = plain(data.edge_index).long(), data.num_nodes
         key = _state_keys(edge_index, num_nodes)
         tensors = {'state_index': torch.stack([key // num_nodes, key % num_nodes])}
 

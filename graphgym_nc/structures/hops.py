@@ -79,6 +79,8 @@ class KHops(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         num_nodes = int(data.num_nodes or 0)
+        width = self.edge_types + (self.hops - 1) * self.max_walks
+        check_size(4 * num_nodes * width, f'the numbers of walks at {self.hops} hops')
         adjacency, kind = self._adjacency(data, num_nodes)
         number = adjacency.shape[0] * self.hops
         described = self.peripheral
@@ -112,7 +114,7 @@ class KHops(BaseTransform):
         """The symmetric adjacency matrix, and the type of each of its entries."""
         if data.edge_index is None:
             raise ValueError(f"'{self}' needs 'data.edge_index', which {data} does not have")
-        edge_index = plain(data.edge_index).cpu()
+        edge_index = plain(data.edge_index).cpu().long()
         check_edge_index(edge_index, num_nodes)
         source, target = edge_index.numpy()
         kind = np.zeros_like(source) if self.edge_types == 1 else self._types(data)
@@ -217,9 +219,14 @@ class Hops(NamedTuple):
         Raises:
             ValueError: If it has not.
         """
-        hops = structure.hops
+        hops, told = structure.hops, structure.peripheral
         widths = [structure.edge_types, *[structure.max_walks] * (hops - 1)]
-        if 'hop_counts' not in data or data.hop_counts.size(1) != sum(widths):
+        shapes: dict[str, tuple[int, ...]] = {f'hop{hops}_index': (), 'hop_counts': (sum(widths),)}
+        if structure.closed_walks:
+            shapes['hop_closed'] = (hops - 1,)
+        if told is not None:
+            shapes |= {'hop_edges': (hops, told.types, 2), 'hop_levels': (hops, told.levels + 1)}
+        if any(name not in data or data[name].shape[1:] != shapes[name] for name in shapes):
             raise ValueError(f'{data} must go through {structure} first')
         counts = data.hop_counts.split(widths, dim=1)
         degree = torch.stack([count.sum(dim=1) for count in counts])

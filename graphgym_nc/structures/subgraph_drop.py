@@ -22,13 +22,13 @@ class SubgraphDrop(BaseTransform):
     fewer. A node without a subgraph gets the mean of its neighbours that are one step nearer to
     those that have one. They have got theirs in the same way.
 
-    All subgraphs stay beside those chosen, for evaluation.
+    All subgraphs stay beside those chosen. They are what is evaluated.
 
     Args:
         redundancy: In how many subgraphs every node is to be.
     """
 
-    random = True
+    random = training_only = True
 
     def __init__(self, redundancy: int) -> None:
         self.redundancy = redundancy
@@ -65,6 +65,7 @@ def covering_roots(subgraphs: Subgraphs, redundancy: int) -> Tensor:
         beaten = of_root[gain[of_root] < most[node]]
         new = gain >= 1
         new[beaten] = False
+        new[of_root[gain[of_root].argmax()]] = True  # as it is; so each round chooses one at least
         chosen |= new
         missing -= torch.bincount(index[new[root]], minlength=num_nodes)
 

@@ -88,7 +88,8 @@ class Subgraphs:
 def ego_nets(edge_index: Tensor, ptr: Tensor, hops: int) -> Subgraphs:
     r"""The subgraphs induced by all nodes from which a root is reached in :obj:`hops` steps.
 
-    In time and memory :math:`\mathcal{O}(\sum_v \sum_{u \in \mathcal{N}_k(v)} \deg(u))`.
+    In memory :math:`\mathcal{O}(\sum_v \sum_{u \in \mathcal{N}_k(v)} \deg(u))`. The time is that
+    and :math:`\mathcal{O}(k n^2)` for each graph of :math:`n` nodes, to look for them in tables.
 
     Args:
         edge_index: The edges of one or more graphs, of shape :obj:`[2, num_edges]`.
@@ -105,6 +106,8 @@ def ego_nets(edge_index: Tensor, ptr: Tensor, hops: int) -> Subgraphs:
             at = roots.shift[root][row] + edges.source[slot]
             distance[at[distance[at] < 0]] = hop
             at = (distance == hop).nonzero().flatten()
+            if at.numel() == 0:
+                break
         return distance
 
     return _induced(edge_index, ptr, find, f'the rooted subgraphs of {hops} hops')

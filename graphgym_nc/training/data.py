@@ -29,7 +29,7 @@ from graphgym_nc.datasets.splits import (
 )
 from graphgym_nc.graphgym.keys import TRANSFORMS
 from graphgym_nc.graphgym.loader import load_dataset
-from graphgym_nc.graphgym.preparation import preparation
+from graphgym_nc.graphgym.preparation import for_evaluation, preparation
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.training.loader import create_loader
 from graphgym_nc.training.prepare import check_pairs, prepare
@@ -121,7 +121,10 @@ class DataModule(pl.LightningDataModule):
         return self._loader(index, 'full_batch', shuffle=False)
 
     def _loader(self, index: int, sampler: str, shuffle: bool) -> Any:
-        return create_loader(self._parts[index], sampler, shuffle, self._transform)
+        transform = self._transform
+        if transform is not None and not shuffle:
+            transform = for_evaluation(transform)
+        return create_loader(self._parts[index], sampler, shuffle, transform)
 
 
 def split_dataset(dataset: InMemoryDataset) -> list[InMemoryDataset]:

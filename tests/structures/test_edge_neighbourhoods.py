@@ -61,6 +61,16 @@ def test_copies_batch_alike(copied):
         assert torch.equal(batch[key][..., number:], graph[key] + size)
 
 
+def test_narrow_indices():
+    edge_index, num_nodes = torch.tensor([[69_998, 69_999, 69_999], [69_999, 69_998, 3]]), 70_000
+    wide, narrow = (
+        EdgeNeighbourhoods()(data_of((edges, num_nodes)))
+        for edges in (edge_index, edge_index.int())
+    )
+    for key in KEYS:
+        assert torch.equal(wide[key], narrow[key])
+
+
 def test_edges_in_order_are_the_states():
     edge_index = dense_graph(6)
     data = EdgeNeighbourhoods()(Data(edge_index=edge_index, num_nodes=6))

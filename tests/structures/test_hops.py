@@ -177,8 +177,20 @@ def test_sums_over_first_hops(graph, kernel):
             torch.testing.assert_close(ours, torch.zeros_like(x) if theirs is None else theirs)
 
 
+def test_narrow_indices():
+    edge_index, num_nodes = torch.tensor([[69_998, 3], [69_999, 69_999]]), 70_000
+    wide, narrow = (
+        KHops(2, peripheral=None)(data_of((edges, num_nodes)))
+        for edges in (edge_index, edge_index.int())
+    )
+    for key in ('hop1_index', 'hop2_index', 'hop_counts'):
+        assert torch.equal(wide[key], narrow[key])
+
+
 def test_too_large(monkeypatch):
     monkeypatch.setattr('os.sysconf', lambda name: 1000)  # 1 MB of memory
+    with pytest.raises(TooLargeError, match='the numbers of walks at 2 hops would take'):
+        KHops(2, max_walks=10**6, peripheral=None)(of_networkx(nx.path_graph(100)))
     KHops(2)(of_networkx(nx.path_graph(100)))
     with pytest.raises(TooLargeError, match='the neighbours at 2 hops would take'):
         KHops(2, peripheral=None)(of_networkx(nx.star_graph(250)))
@@ -195,6 +207,14 @@ def test_what_does_not_go_together():
         KHops(0)
     with pytest.raises(ValueError, match=r'must go through KHops\(hops=3, kernel=spd'):
         Hops.of(KHops(2)(cases()[1]), KHops(3))
+    for found, asked in (
+        (KHops(2, peripheral=None), KHops(2)),
+        (KHops(2), KHops(2, closed_walks=True)),
+        (KHops(2, max_walks=2), KHops(3)),
+        (KHops(2), KHops(2, peripheral=Peripheral(levels=2))),
+    ):
+        with pytest.raises(ValueError, match=r'must go through KHops\('):
+            Hops.of(found(cases()[1]), asked)
     with pytest.raises(ValueError, match=r"needs 'data.edge_index'"):
         KHops()(Data(num_nodes=2))
 

@@ -73,9 +73,19 @@ def test_few_are_enough():
     assert [int(covering_roots(clique, number).sum()) for number in (1, 2, 9, 99)] == [1, 2, 9, 9]
 
 
+@pytest.mark.parametrize('drawn', [0.0, -5.0, float('nan')])
+def test_every_round_chooses(monkeypatch, drawn):
+    subgraphs = Subgraphs.of(EgoNets(2)(Data(edge_index=dense_graph(9, 0.3), num_nodes=9)))
+    monkeypatch.setattr(torch, 'rand', lambda n, **options: torch.full((n,), drawn, **options))
+    chosen = covering_roots(subgraphs, 2)
+    covered = torch.bincount(subgraphs.index[chosen[subgraphs.root_index]], minlength=9)
+    assert (covered >= torch.bincount(subgraphs.index).clamp(max=2)).all()
+
+
 def test_it_is_drawn_anew():
     data, drop = EgoNets(1)(Data(edge_index=dense_graph(9, 1.0), num_nodes=9)), SubgraphDrop(1)
     assert drop.random
+    assert drop.training_only
     assert str(drop) == 'SubgraphDrop(redundancy=1)'
     assert len({int(drop(data).drop_root_index[0]) for _ in range(20)}) > 1
 

@@ -96,6 +96,12 @@ def test_by_hand():
     assert data.sub_edge.tolist() == [1, 0, 1, 0, 3, 2, 3, 2]
 
 
+def test_more_hops_than_any_distance():
+    path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    far, near = (EgoNets(hops)(Data(edge_index=path, num_nodes=4)) for hops in (10**9, 2))
+    assert_same(Subgraphs.of(far).tensors(), Subgraphs.of(near).tensors())
+
+
 @settings(max_examples=40)
 @given(graphs())
 def test_walks_go_along_edges(graph):

@@ -155,6 +155,19 @@ def test_what_a_transform_changes_each_time_is_never_kept(prepared, cfg, folder)
         prepared(chains)
 
 
+def test_what_is_for_training_alone(prepared, cfg):
+    cfg.peers.prepare = 'batch'
+    again = Chains()
+    again.training_only = True
+    module = prepared(preparation.composed([Chains(), again]))
+    loaders = [*module.loaders, module.ordered_loader(0)]
+    calls = []
+    for loader in loaders:
+        before, batches = Chains.calls, len([*loader])
+        calls.append((Chains.calls - before) / batches)
+    assert calls == [2, 1, 1, 1]
+
+
 def test_a_batch_that_does_not_fit(prepared, cfg, monkeypatch):
     cfg.peers.prepare = 'batch'
     monkeypatch.setattr('os.sysconf', lambda name: 30)  # 900 bytes of memory

@@ -62,7 +62,7 @@ class GINAKLayer(torch.nn.Module):
             edge_dim=self.edge_dim,
             edge_types=options.edge_types,
             dropout=cfg.gnn.dropout,
-            act=layer_config.act,
+            act=register.act_dict[layer_config.act](),
         )
 
     def forward(self, batch: Data) -> Data:

@@ -34,10 +34,11 @@ class GraphSNNConvLayer(_Layer):
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
+        self.transform = _transform()
         self.model = GraphSNNConv(torch.nn.Sequential(*_tu_mlp(layer_config)))
 
     def update(self, batch: Data) -> Tensor:
-        return self.model(batch.x, batch.edge_index, _coefficients(batch))
+        return self.model(batch.x, batch.edge_index, _coefficients(batch, self.transform))
 
 
 @register_once(register.layer_dict, 'graph_snneconv')
@@ -48,9 +49,11 @@ class GraphSNNEConvLayer(_EdgeLayer):
 
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__(layer_config, GraphSNNEConv, _ogb_arguments)
+        self.transform = _transform()
 
     def update(self, batch: Data) -> Tensor:
-        return self.model(batch.x, batch.edge_index, _coefficients(batch), self.edge_attr(batch))
+        weight, edge_attr = _coefficients(batch, self.transform), self.edge_attr(batch)
+        return self.model(batch.x, batch.edge_index, weight, edge_attr)
 
 
 @register_once(register.stage_dict, 'ogbsum')
@@ -73,12 +76,12 @@ class OGBSumStage(OGBStackStage):
         return batch
 
 
-def _coefficients(batch: Data) -> Tensor:
+def _coefficients(batch: Data, transform: StructuralCoefficients) -> Tensor:
     """The weights of a batch's edges: those that came with it, or are found by the first layer
     that asks, and stay for all layers after it.
     """
     if batch.get('edge_coefficient') is None:
-        batch.edge_coefficient = _transform()(batch).edge_coefficient
+        batch.edge_coefficient = transform(batch).edge_coefficient
     return batch.edge_coefficient
 
 

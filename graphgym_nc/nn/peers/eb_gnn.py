@@ -7,6 +7,8 @@ from torch import Tensor
 from torch_geometric.nn.resolver import activation_resolver
 from torch_geometric.utils import scatter
 
+from graphgym_nc.nn.peers._pair_sums import pair_sums
+
 
 class EBConv(torch.nn.Module):
     r"""The operator of EB-GNN from `"Message Passing on the Edge: Towards Scalable and Expressive
@@ -23,7 +25,8 @@ class EBConv(torch.nn.Module):
     every edge once (where the authors' counts it as often as it is read, while training). The
     Linear layer of :math:`f_2` maps both halves of a pair before they are gathered. So
     :math:`\mathcal{O}(m d^2 + T d)` is the time, for :math:`m` edges, :math:`T` triangles and
-    :math:`d` channels; the memory is two rows for each of :math:`6T` pairs.
+    :math:`d` channels. The memory is :math:`\mathcal{O}(m d)`, without a row for any of the
+    :math:`6T` pairs.
 
     Args:
         channels (int): The number of channels.
@@ -65,15 +68,10 @@ class EBConv(torch.nn.Module):
             for i in (0, 2)
         )
         out = at_source[source] + at_target[target]
-        return out + scatter(self._of_pairs(h, pairs), pairs[2], dim_size=size)
-
-    def _of_pairs(self, h: Tensor, pairs: Tensor) -> Tensor:
-        lin, norm = cast(torch.nn.Linear, self.lins[1]), self.norms[1]
+        lin = cast(torch.nn.Linear, self.lins[1])
         first, second = lin.weight.chunk(2, dim=1)
-        z = F.linear(h, first)[pairs[0]]
-        z += F.linear(h, second, lin.bias)[pairs[1]]
-        # BatchNorm refuses to normalise nothing at all.
-        return self.act(norm(z) if z.size(0) > 0 else z)
+        halves = F.linear(h, first), F.linear(h, second, lin.bias)
+        return out + pair_sums(*halves, pairs, self.norms[1], self.act)
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}({self.lins[0].out_features}, act={self.act})'

@@ -154,6 +154,8 @@ class GINAKConv(torch.nn.Module):
             adjacency: The sources of every node's edges, if they are known for many layers.
         """
         size, hop = x.size(0), (subgraphs.hop + 1).clamp(max=NUM_HOPS - 1)
+        if edge_attr is None and not isinstance(self.edge_encoder, torch.nn.Embedding):
+            raise ValueError("'edge_dim' asks for 'edge_attr'")
         if edge_attr is None:
             edge = cast(Tensor, self.edge_encoder.weight)[0]
         else:
@@ -181,17 +183,20 @@ class GINAKConv(torch.nn.Module):
             out = self.out(F.dropout(torch.cat(parts, dim=-1), self.dropout, self.training))
         if self.parallel is not None:
             edge = edge[..., : self.in_channels]
-            if adjacency is None and edge_attr is None:
+            if edge_attr is not None:
+                adjacency = None
+            elif adjacency is None:
                 adjacency = CSR.from_pairs(edge_index[1], edge_index[0], size, size)
             out = out + self.parallel(x, edge_index, edge, adjacency)
         return out
 
     def _inner(self, rows: Tensor, subgraphs: Subgraphs, edge: Tensor) -> Tensor:
         """The output of the GNN on all subgraphs."""
-        if edge.dim() > 1:
-            edge = edge[subgraphs.edge]
+        alike = edge.dim() == 1
+        adjacency = subgraphs.adjacency if alike else None
+        edge = edge if alike else edge[subgraphs.edge]
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            out = self.act(norm(conv(rows, subgraphs.edge_index, edge, subgraphs.adjacency)))
+            out = self.act(norm(conv(rows, subgraphs.edge_index, edge, adjacency)))
             rows = rows + F.dropout(out, self.dropout, self.training)
         return self.lin(rows)
 
@@ -219,8 +224,10 @@ class _GINE(GINEConv):
         super().__init__(_mlp([in_channels, in_channels, out_channels], options), train_eps=True)
         self.act = activation_resolver(options['act'])
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge: Tensor, adjacency: CSR) -> Tensor:
-        if edge.dim() > 1:
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge: Tensor, adjacency: CSR | None
+    ) -> Tensor:
+        if adjacency is None:
             return super().forward(x, edge_index, edge)
         out = adjacency.row_sum(self.act(x + edge))
         return self.nn(torch.addcmul(out, 1 + self.eps, x))

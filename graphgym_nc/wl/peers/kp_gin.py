@@ -52,10 +52,11 @@ class KPGINEncoder(torch.nn.Module):
         """Embeds a batch of graphs, into shape :obj:`[num_graphs, channels]`.
 
         Args:
-            data: The batch, which is given its neighbours at all hops if it has none.
+            data: The batch, which is given its neighbours at all hops, and keeps them.
         """
-        if 'hop_counts' not in data:
+        if data.get('hops_of') != str(self.hops):
             data = self.hops.forward(data)  # of the batch itself, not of a copy
+            data.hops_of = str(self.hops)
         assert data.num_nodes is not None
         x = next(self.parameters()).new_ones(data.num_nodes, 1)
         x = self.model(x, Hops.of(data, self.hops))

@@ -103,9 +103,10 @@ def _constant(network: torch.nn.Module, data: Data, channels: int) -> Tensor:
 
 def _subgraphs(data: Data, transform: EgoNets) -> Subgraphs:
     """The subgraphs of a batch, found once."""
-    if 'subgraphs' not in data:
-        data.subgraphs = Subgraphs.of(transform(data))
-    return data.subgraphs
+    found = data.get('subgraphs', {})
+    if str(transform) not in found:
+        data.subgraphs = found = {str(transform): Subgraphs.of(transform(data))}
+    return found[str(transform)]
 
 
 def _last(channels: int, out_channels: int | None) -> torch.nn.Module:

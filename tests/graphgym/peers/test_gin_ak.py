@@ -98,6 +98,13 @@ def test_layer_in_another_network(cfg):
     assert model(batch_of())[0].shape == (2, 4)
 
 
+def test_activations_of_graphgym(cfg):
+    cfg.gnn.act = 'lrelu_01'
+    model = network(cfg)
+    assert isinstance(model.model.layers[0].layer.model.act, torch.nn.LeakyReLU)
+    assert model(batch_of())[0].shape == (2, 4)
+
+
 def test_edge_features(cfg):
     cfg.dataset.edge_dim = 2
     model = network(cfg, edge_features=True, parallel=True).eval()

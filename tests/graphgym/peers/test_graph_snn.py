@@ -44,6 +44,7 @@ def test_found_before_or_by_the_first_layer(cfg, layer_type, power):
     assert torch.equal(prepared.edge_coefficient, expected.float())
     assert 'edge_coefficient' not in batch
     found = batch.clone()
+    cfg.peers.graph_snn.power = 3.0  # of another network, made after this one
     assert torch.equal(model(prepared)[0], model(found)[0])
     assert torch.equal(found.edge_coefficient, prepared.edge_coefficient)
 

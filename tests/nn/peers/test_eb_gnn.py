@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from torch_geometric.data import Batch, Data
 
 from graphgym_nc.nn.peers import EBGNN
+from graphgym_nc.nn.peers._pair_sums import pair_sums
 from graphgym_nc.nn.peers.eb_gnn import node_readout, opposite_pairs
 from graphgym_nc.transforms import EdgeNeighbourhoods
 from tests.reference import dense_graph, graphs, neighbours
@@ -122,6 +123,40 @@ def test_by_hand():
         assert found == at[u] + 100 * first + 10**4 * second + 10**6 * at[v]
 
 
+def test_rows_of_pairs_are_not_kept():
+    data, model = structured(dense_graph(12, 0.9), 12), model_of()
+    sizes = []
+
+    def pack(tensor):
+        sizes.append(tensor.size(0) if tensor.dim() == 2 and tensor.is_floating_point() else 0)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        run(model, data)
+    assert max(sizes) == data.state_index.size(1) < 6 * data.state_triangle_index.size(1)
+
+
+@pytest.mark.parametrize('at_once', [1, 7, 1000])
+def test_pairs_some_at_a_time(monkeypatch, at_once):
+    torch.manual_seed(0)
+    monkeypatch.setattr('graphgym_nc.nn.peers._pair_sums._AT_ONCE', at_once)
+    pairs, act = torch.randint(9, (3, 40)), torch.nn.PReLU(H).double()
+    rows = [(10 + torch.randn(9, H).double()).requires_grad_() for _ in range(2)]
+    norms = [torch.nn.BatchNorm1d(H).double() for _ in range(2)]
+    z = act(norms[0](rows[0][pairs[0]] + rows[1][pairs[1]]))
+    expected = torch.zeros(9, H).double().index_add(0, pairs[2], z)
+    outs = expected, pair_sums(*rows, pairs, norms[1], act)
+    results = [
+        [
+            out,
+            *norm.buffers(),
+            *torch.autograd.grad(out.sin().sum(), [*rows, act.weight, norm.bias]),
+        ]
+        for out, norm in zip(outs, norms, strict=True)
+    ]
+    torch.testing.assert_close(*results)
+
+
 @given(graphs(min_nodes=2))
 @settings(max_examples=30)
 def test_permutation_equivariance(graph):
@@ -174,6 +209,18 @@ def test_types_and_devices(dtype):
     out = run(model.to('meta'), data.to('meta'))
     assert out.shape == (data.state_index.size(1), H)
     out.sum().backward()
+
+
+@pytest.mark.parametrize('act', ['relu', 'prelu'])
+def test_autocast(act):
+    torch.manual_seed(0)
+    data, model = structured(dense_graph(), 9), model_of(act=act).float()
+    data.x = data.x.float()
+    expected = run(model, data)
+    with torch.autocast('cpu', torch.bfloat16):
+        out = run(model, data)
+    out.float().sum().backward()
+    torch.testing.assert_close(out.float(), expected, atol=0.2, rtol=0.1)
 
 
 def test_dropout_in_training_only():

@@ -222,12 +222,18 @@ def test_gradcheck_pickle_and_bfloat16():
 def test_meta_device():
     data = prepared(dense_graph(5), 5)
     subgraphs = Subgraphs.of(data.to('meta'))
-    cpu = Subgraphs.of(prepared(dense_graph(5), 5))
-    subgraphs.__dict__['adjacency'] = cpu.adjacency.to('meta')  # found once, for all layers
     conv = GINAKConv(D, H, parallel=True, edge_dim=2).to('meta')
     x, edge_attr = (torch.randn(n, k, device='meta') for n, k in ((5, D), (data.num_edges, 2)))
     conv(x, data.edge_index, subgraphs, edge_attr).sum().backward()
+    cpu = Subgraphs.of(prepared(dense_graph(5), 5))
+    subgraphs.__dict__['adjacency'] = cpu.adjacency.to('meta')  # found once, for all layers
     conv = GINAKConv(D, H).to('meta')
     out = conv(x, data.edge_index, subgraphs)
     out.sum().backward()
     assert out.shape == (5, H)
+
+
+def test_edge_features_that_are_missing():
+    data = prepared(dense_graph(5), 5)
+    with pytest.raises(ValueError, match="'edge_dim' asks for 'edge_attr'"):
+        GINAKConv(D, H, edge_dim=2)(torch.randn(5, D), data.edge_index, Subgraphs.of(data))

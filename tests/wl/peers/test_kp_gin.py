@@ -71,3 +71,7 @@ def test_neighbours_stay_with_a_batch():
     first = KPGINEncoder()(batch)
     assert 'hop8_index' in batch
     assert first.shape == (1, 32)
+    for options in ({'hops': 2}, {'hops': 8, 'peripheral': False}, {}):
+        network = KPGINEncoder(**options)
+        alone = network(Batch.from_data_list([to_data(nx.path_graph(3))]))
+        torch.testing.assert_close(network(batch), alone)

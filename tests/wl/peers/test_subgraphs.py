@@ -4,11 +4,13 @@ import networkx as nx
 import pytest
 import torch
 from networkx.generators.atlas import graph_atlas_g
+from torch_geometric.data import Batch
 
 from graphgym_nc.wl import wl_classes
 from graphgym_nc.wl.brec import load_brec
 from graphgym_nc.wl.encoder import embedding_classes
 from graphgym_nc.wl.expressiveness import random_network
+from graphgym_nc.wl.graphs import to_data
 from graphgym_nc.wl.networks import NETWORKS, Network, random_embeddings
 from graphgym_nc.wl.peers.subgraphs import NestedEncoder
 from tests.wl.naive import rook, shrikhande
@@ -47,6 +49,19 @@ def test_nested_gnn_of_one_hop_falls_behind_1_wl():
     assert len(set(wl_classes(graphs, '1-wl'))) == 2
     near, far = random_embeddings(graphs, 'nested_gin')
     torch.testing.assert_close(near, far)
+
+
+def test_a_batch_keeps_the_subgraphs_of_the_last_network():
+    def batch():
+        return Batch.from_data_list([to_data(nx.path_graph(6)), to_data(nx.cycle_graph(6))])
+
+    kept = batch()
+    for hops in (1, 2, 2):
+        network = NestedEncoder(hops=hops)
+        torch.testing.assert_close(network(kept), network(batch()))
+        found = kept.subgraphs
+        network(kept)
+        assert kept.subgraphs is found
 
 
 @pytest.mark.parametrize('name', PARTED)
