@@ -29,9 +29,14 @@ def pair_sums(
         first: The rows :math:`\mathbf{a}`.
         second: The rows :math:`\mathbf{b}`, as many.
         pairs: All :math:`(i, j, k)`, of shape :obj:`[3, P]`.
-        norm: BatchNorm over all pairs, or none.
+        norm: BatchNorm over all pairs, or :class:`~torch.nn.Identity`. For any other, rows of all
+            pairs are kept.
         act: The activation, which must not draw anything at random.
     """
+    if type(norm) not in (torch.nn.BatchNorm1d, torch.nn.Identity):
+        # That of several processes needs all of them, even one without pairs.
+        rows = act(norm(first[pairs[0]] + second[pairs[1]]))
+        return scatter(rows, pairs[2], dim_size=first.size(0))
     weights = [*act.parameters()] if isinstance(act, torch.nn.Module) else []
     with no_autocast(first.device.type):  # the backward pass would know nothing of it
         for weight in weights:

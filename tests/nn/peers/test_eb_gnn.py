@@ -5,6 +5,7 @@ import torch
 from hypothesis import given, settings
 from torch_geometric.data import Batch, Data
 
+from graphgym_nc.nn import SyncBatchNorm
 from graphgym_nc.nn.peers import EBGNN
 from graphgym_nc.nn.peers._pair_sums import pair_sums
 from graphgym_nc.nn.peers.eb_gnn import node_readout, opposite_pairs
@@ -155,6 +156,17 @@ def test_pairs_some_at_a_time(monkeypatch, at_once):
         for out, norm in zip(outs, norms, strict=True)
     ]
     torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize('p', [0.0, 0.7])
+def test_normalisation_of_several_processes(p):
+    data, model = structured(dense_graph(8, p), 8), model_of()
+    expected = run(model, data)
+    calls = []
+    for conv in SyncBatchNorm.convert(model).convs:
+        conv.norms[1].register_forward_hook(lambda m, args, out: calls.append(len(out)))
+    torch.testing.assert_close(run(model, data), expected)
+    assert calls == [6 * data.state_triangle_index.size(1)] * 2
 
 
 @given(graphs(min_nodes=2))
