@@ -6,7 +6,7 @@ import copy
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 import pandas as pd
 import torch
 import torch.nn.functional as F
-import torch_geometric.transforms as T
 from torch_geometric.data import Batch, Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.loss import compute_loss
@@ -24,9 +23,9 @@ from torch_geometric.graphgym.utils.comp_budget import params_count
 from graphgym_nc.benchmark.measure import FlopCounter, peak_bytes, seconds
 from graphgym_nc.benchmark.workloads import WORKLOADS, load_workload
 from graphgym_nc.datasets.triangle_counting import TriangleCounting
-from graphgym_nc.graphgym.preparation import preparation
+from graphgym_nc.graphgym.preparation import bytes_per_pair, preparation
 from graphgym_nc.graphgym.validation import ConfigError
-from graphgym_nc.structures.data import TooLargeError
+from graphgym_nc.structures.data import TooLargeError, check_size
 from graphgym_nc.training.run import load_config, parse_args
 from graphgym_nc.training.train import Module, create_model
 from graphgym_nc.utils.packaged import packaged, packaged_names
@@ -34,6 +33,8 @@ from graphgym_nc.wl.expressiveness import TOTAL
 from graphgym_nc.wl.networks import NETWORKS
 
 BUDGET = 100_000
+
+_LEAN = ('nc.mlp2_layers', '1', 'nc.communicate_aggr', 'sqrt')
 
 # A configuration without a size, or rather the smallest of the paper's.
 _SIZES = ('', '_100k', '_4l_100k')
@@ -62,9 +63,9 @@ class Case:
 
 #: What is measured, by workload.
 CASES = {
-    'pattern-70': Case('pattern', 3, 2, nodes=True),
-    'cluster-70': Case('cluster', 7, 6, nodes=True),
-    'proteins': Case('proteins', 3, 2),
+    'pattern-70': Case('pattern', 3, 2, nodes=True, graphs=8),
+    'cluster-70': Case('cluster', 7, 6, nodes=True, graphs=8),
+    'proteins': Case('proteins', 3, 2, graphs=8),
     'imdb': Case('imdb_b', 136, 2),
     'counting': Case('counting_regular', 1, 1, graphs=128),
 }
@@ -87,7 +88,7 @@ class Contestant:
     width: int
     model: Module
     batch: Batch
-    preparation: float
+    preparation: float = 0.0
     config: dict[str, Any] = field(default_factory=lambda: dict(cfg))
 
     def forward(self) -> Any:
@@ -140,12 +141,14 @@ def measure_peers(workload: str, root: Path, repeat: int) -> list[dict[str, Any]
 def systems(config: str) -> dict[str, str]:
     """The configurations of a data set, by their system, GIN's first."""
     found = {
-        match[1] + match[2]: name
+        match[1]: name
         for size in _SIZES
         for name in packaged_names('configs')
-        if (match := re.fullmatch(f'(.+)_{config}{size}(|_lean)', name))
+        if (match := re.fullmatch(f'(.+)_{config}{size}', name))
     }
-    return {name: found[name] for name in sorted(found, key=lambda name: (name != 'gin', name))}
+    found['nc_lean'] = found['nc']
+    first = ('gin', 'nc', 'nc_lean')
+    return {name: found[name] for name in (*first, *sorted(found.keys() - {*first}))}
 
 
 def _graphs(workload: str, case: Case, root: Path) -> list[Data]:
@@ -173,8 +176,14 @@ def _labelled(graph: Data, case: Case, generator: torch.Generator) -> Data:
 def _contestant(name: str, config: str, case: Case, graphs: list[Data]) -> Contestant | None:
     """A system at the width that comes nearest to the budget; none if it cannot be had."""
     try:
-        width, model = nearest_width(partial(_built, config, case), BUDGET)
-        transform = preparation() or T.Compose([])
+        options = _LEAN if name == 'nc_lean' else ()
+        width, model = nearest_width(partial(_built, config, case, options), BUDGET)
+        largest = max(graph.num_nodes for graph in graphs)
+        check_size(len(graphs) * largest**2 * bytes_per_pair(), 'the pairs of nodes of a batch')
+        transform = preparation()
+        if transform is None:
+            return Contestant(name, width, model, Batch.from_data_list(graphs))
+        transform(copy.copy(graphs[0]))  # what is compiled but once is not measured
         start = time.perf_counter()
         prepared = [transform(copy.copy(graph)) for graph in graphs]
         spent = (time.perf_counter() - start) / len(graphs)
@@ -184,9 +193,9 @@ def _contestant(name: str, config: str, case: Case, graphs: list[Data]) -> Conte
     return Contestant(name, width, model, Batch.from_data_list(prepared), spent)
 
 
-def _built(config: str, case: Case, width: int) -> Module:
-    options = ['gnn.dim_inner', str(width), 'accelerator', 'cpu']
-    load_config(parse_args(['--cfg', str(packaged('configs', config)), *options]))
+def _built(config: str, case: Case, options: Sequence[str], width: int) -> Module:
+    opts = [*options, 'gnn.dim_inner', str(width), 'accelerator', 'cpu']
+    load_config(parse_args(['--cfg', str(packaged('configs', config)), *opts]))
     cfg.share.dim_in, cfg.share.dim_out, cfg.share.num_splits = case.dim_in, case.dim_out, 3
     torch.manual_seed(0)
     return create_model().train()
