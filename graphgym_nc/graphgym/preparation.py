@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import torch_geometric.transforms as T
+from torch_geometric.data import Data
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.transforms import BaseTransform
 
@@ -50,6 +51,18 @@ def for_evaluation(transform: BaseTransform) -> BaseTransform:
     """A transform without those of its parts that say :obj:`training_only` of themselves."""
     parts = transform.transforms if isinstance(transform, T.Compose) else [transform]
     return composed([part for part in parts if not getattr(part, 'training_only', False)])
+
+
+def prepared(batch: Data, attribute: str, find: Callable[[], BaseTransform]) -> Data:
+    """A batch with a structure, which is found now if nobody has: GraphGym's own runner does not
+    prepare graphs.
+
+    Args:
+        batch: The batch.
+        attribute: What it has if it has the structure.
+        find: Makes the transform that finds the structure.
+    """
+    return batch if attribute in batch else find()(batch)
 
 
 def keeps_pairs(name: str, bytes_per_pair: Callable[[], int]) -> None:

@@ -10,7 +10,7 @@ from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder
 
 from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
-from graphgym_nc.graphgym.preparation import prepares
+from graphgym_nc.graphgym.preparation import prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_choice, check_peers
 from graphgym_nc.nn.peers import CIN
@@ -56,8 +56,7 @@ class _CellNetwork(torch.nn.Module):
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.encoder(batch)
-        if 'ring_size' not in batch:
-            batch = _transform()(batch)
+        batch = prepared(batch, 'ring_size', _transform)
         edge_attr = None if self.model.edge_lin is None else _edge_features(batch)
         number = getattr(batch, 'num_graphs', 1)
         score = self.model(batch.x, Cells.of(batch), batch.batch, number, edge_attr)

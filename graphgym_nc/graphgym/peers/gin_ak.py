@@ -16,7 +16,7 @@ from graphgym_nc.graphgym.init import init_weights
 from graphgym_nc.graphgym.layer import neighbours_of
 from graphgym_nc.graphgym.network import _Network
 from graphgym_nc.graphgym.peers.head import check_task, predict
-from graphgym_nc.graphgym.preparation import composed, prepares
+from graphgym_nc.graphgym.preparation import composed, prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.nn.peers import GINAKConv
@@ -66,7 +66,9 @@ class GINAKLayer(torch.nn.Module):
         )
 
     def forward(self, batch: Data) -> Data:
-        subgraphs = _subgraphs_of(batch, 'drop' if self.dropped and self.training else 'sub')
+        prefix = 'drop' if self.dropped and self.training else 'sub'
+        batch = prepared(batch, f'{prefix}_index', _transform)
+        subgraphs = _subgraphs_of(batch, prefix)
         adjacency = edge_attr = None
         if self.edge_dim is None:
             adjacency = neighbours_of(batch)

@@ -9,7 +9,7 @@ from torch_geometric.graphgym import register
 from torch_geometric.graphgym.config import cfg
 from torch_geometric.graphgym.models.gnn import FeatureEncoder
 
-from graphgym_nc.graphgym.preparation import prepares
+from graphgym_nc.graphgym.preparation import prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_choice, check_peers
 from graphgym_nc.nn.peers import K123GNN
@@ -49,8 +49,7 @@ class K123Network(torch.nn.Module):
         )
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        if 'pair_type' not in batch:
-            batch = _transform()(batch)
+        batch = prepared(batch, 'pair_type', _transform)
         batch = self.encoder(batch)
         sets = [Sets.of(batch, name) for name in ('pair', 'triple')]
         number = getattr(batch, 'num_graphs', 1)

@@ -11,7 +11,7 @@ from torch_geometric.graphgym.models.gnn import FeatureEncoder
 from torch_geometric.graphgym.models.layer import LayerConfig
 
 from graphgym_nc.graphgym.init import init_weights
-from graphgym_nc.graphgym.preparation import prepares
+from graphgym_nc.graphgym.preparation import prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.nn.peers import KPGIN, KPGINConv
@@ -76,7 +76,7 @@ class KPGINNetwork(torch.nn.Module):
         self.apply(init_weights)
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        batch = self.encoder(batch)
+        batch = prepared(self.encoder(batch), 'hop_counts', lambda: self.structure)
         batch.x = self.model(batch.x, _hops_of(batch, self.structure))
         return self.post_mp(batch)
 
@@ -100,6 +100,7 @@ class KPGINConvLayer(torch.nn.Module):
             self.peripheral = PeripheralEncoder(dims.dim_in // keys.hops, self.structure)
 
     def forward(self, batch: Data) -> Data:
+        batch = prepared(batch, 'hop_counts', lambda: self.structure)
         hops = _hops_of(batch, self.structure)
         told = None if self.peripheral is None else self.peripheral(hops)
         batch.x = self.model(batch.x, hops, told)

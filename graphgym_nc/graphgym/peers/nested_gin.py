@@ -14,13 +14,18 @@ from torch_geometric.nn import MLP
 
 from graphgym_nc.graphgym.init import init_weights
 from graphgym_nc.graphgym.peers.head import check_task, predict
-from graphgym_nc.graphgym.preparation import is_prepared, prepares
+from graphgym_nc.graphgym.preparation import is_prepared, prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError
 from graphgym_nc.nn.peers import NestedGNN
 from graphgym_nc.structures.subgraphs import EgoNets, Subgraphs
 
-prepares('nested_gin', lambda: EgoNets(cfg.peers.nested_gin.hops))
+
+def _transform() -> EgoNets:
+    return EgoNets(cfg.peers.nested_gin.hops)
+
+
+prepares('nested_gin', _transform)
 
 
 @register_once(register.network_dict, 'nested_gin')
@@ -62,6 +67,7 @@ class NestedGNNNetwork(torch.nn.Module):
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.pre_mp(self.encoder(batch))
+        batch = prepared(batch, 'sub_index', _transform)
         x = self.gnn(batch.x, Subgraphs.of(batch), batch.get('edge_attr'))
         return predict(batch, x, self.classifier)
 

@@ -16,7 +16,7 @@ from torch_geometric.nn import MLP, PNAConv
 from torch_geometric.transforms import BaseTransform
 
 from graphgym_nc.graphgym.peers.head import check_layers, check_task, of_split
-from graphgym_nc.graphgym.preparation import composed, is_prepared, prepares
+from graphgym_nc.graphgym.preparation import composed, is_prepared, prepared, prepares
 from graphgym_nc.graphgym.register import register_once
 from graphgym_nc.graphgym.validation import ConfigError, check_peers
 from graphgym_nc.nn.peers import SAT, SATConv, SubgraphExtractor, SubtreeExtractor
@@ -114,6 +114,10 @@ class SATNetwork(torch.nn.Module):
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.pre_mp(self.encoder(batch))
+        if _needed() is not None:
+            batch = prepared(
+                batch, 'sub_index' if self.on_subgraphs else 'random_walk_pe', _transform
+            )
         score = self.model(
             batch.x, batch.edge_index, batch.batch, batch.get('random_walk_pe'),
             _subgraphs(batch) if self.on_subgraphs else [batch], getattr(batch, 'num_graphs', 1),
@@ -158,12 +162,17 @@ def _check() -> None:
         )
 
 
-def _transform() -> BaseTransform | None:
+def _needed() -> BaseTransform | None:
+    keys = cfg.peers.sat
+    return _transform() if keys.walk_length > 0 or keys.extractor == 'subgraph' else None
+
+
+def _transform() -> BaseTransform:
     keys = cfg.peers.sat
     transforms: list[BaseTransform] = [RandomWalks(keys.walk_length)] if keys.walk_length else []
     if keys.extractor == 'subgraph':
         transforms.append(EgoNets(keys.k))
-    return composed(transforms) if transforms else None
+    return composed(transforms)
 
 
-prepares('sat', _transform)
+prepares('sat', _needed)
