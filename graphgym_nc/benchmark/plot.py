@@ -122,17 +122,22 @@ def plot_peers(groups: Sequence[Rows], path: Path) -> None:
 
 def plot_power(groups: Sequence[Rows], pairs: Mapping[str, int], path: Path) -> None:
     """For every workload, the pairs of BREC that systems tell apart, against their time."""
-    figure = Figure(figsize=(4 * len(groups), 4), layout='constrained')
+    figure = Figure(figsize=(3 * len(groups) + 2, 3.6), layout='constrained')
     axes = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    points = {}
     for axis, rows in zip(axes, groups, strict=True):
         for row in (row for row in rows if row['system'] in pairs):
-            x, y = row['time over GIN'], pairs[row['system']]
-            axis.plot(x, y, 'o', markersize=4)
-            axis.annotate(row['system'], (x, y), (4, 3), textcoords='offset points', fontsize=7)
+            name = row['system']
+            i = [*pairs].index(name)
+            points[name] = axis.scatter(
+                row['time over GIN'], pairs[name], color=f'C{i % 10}', marker='osD^'[i // 10]
+            )
         axis.set(xscale='log', title=rows[0]['workload'])
         axis.grid(alpha=0.3)
     axes[0].set_ylabel('pairs of BREC told apart, of 400')
     figure.supxlabel("time of a training step, as a multiple of GIN's", fontsize=9)
+    shown = [name for name in pairs if name in points]
+    figure.legend([points[n] for n in shown], shown, loc='outside right center', fontsize=8)
     save_figure(figure, path)
 
 

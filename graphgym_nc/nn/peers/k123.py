@@ -75,9 +75,10 @@ class K123GNN(torch.nn.Module):
     Networks" <https://arxiv.org/abs/1810.02244>`_ paper, trained as a whole.
 
     Nodes, pairs of nodes and connected triples of nodes (see
-    :class:`graphgym_nc.transforms.AddSets`) each have layers of :class:`~torch_geometric.nn.conv.\
-GraphConv`. Pairs and triples start from the mean of their nodes' states and from their type. All
-    three are pooled over each graph, and go through three Linear layers.
+    :class:`graphgym_nc.transforms.AddSets`) each have layers of
+    :class:`~torch_geometric.nn.conv.GraphConv`. Pairs and triples start from the mean of their
+    nodes' states and from their type. All three are pooled over each graph, and go through three
+    Linear layers.
 
     Args:
         in_channels (int): Size of the node features.
