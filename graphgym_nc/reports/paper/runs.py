@@ -282,4 +282,7 @@ def group(rows: Iterable[Row]) -> list[PaperRun]:
         for run in runs
         if not run.summary or measured.get((run.config, run.rows[0].changes), 0) < run.number
     ]
-    return sorted(runs, key=lambda run: (EXPERIMENTS.index(run.experiment), run.config))
+    return sorted(
+        runs,
+        key=lambda run: (EXPERIMENTS.index(run.experiment), run.config, run.rows[0].changes),
+    )

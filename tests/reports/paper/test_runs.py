@@ -44,6 +44,11 @@ def test_seeds_are_at_their_own_best_epoch():
     assert run.scale == 'full'
 
 
+def test_the_order_of_rows_does_not_matter():
+    rows = [replace(PROTEINS, changes=f'gnn.dropout {rate}') for rate in (0.1, 0.2, 0.3)]
+    assert [run.rows for run in group(rows)] == [run.rows for run in group(rows[::-1])]
+
+
 def test_folds_share_an_epoch():
     run = only(seeds(PROTEINS, 10, 0.001))
     assert run.mean == pytest.approx(0.7645)  # not of 0.8
