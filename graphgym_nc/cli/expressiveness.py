@@ -57,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     chosen = [random_network(name, args.seed) for name in args.network] or methods(args.seed)
     if args.graphs:
         for method in chosen:
-            print(f'{method.name}: {len(set(method.classes(graphs)))} of {len(graphs)}')
+            number = len(set(method.classes(graphs)))
+            print(f'{method.name}: {number} classes of {len(graphs)} graphs')
         return
 
     table = expressiveness(chosen, brec, lambda pairs, what: tqdm(pairs, desc=what, leave=False))

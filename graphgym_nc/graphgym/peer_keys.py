@@ -114,7 +114,8 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key('peers.kp_gin.variant', one_of('plain', 'plus', 'prime'),
             'KP-GIN; KP-GIN+, where hop k sees the state before the last k layers; or KP-GIN\', '
             'where layers after the first see one hop. For the network', 'plain'),
-        Key('peers.kp_gin.hops', integer(1, 1000), 'Number of hops', 3),
+        Key('peers.kp_gin.hops', integer(1, 1000),
+            'Number of hops. `gnn.dim_inner` must be a multiple of it, but for KP-GIN+', 3),
         Key('peers.kp_gin.kernel', one_of('spd', 'gd'),
             'What is a neighbour at hop k: a node at distance k (`spd`), or any that a walk of k '
             'steps leads to (`gd`)', 'spd'),

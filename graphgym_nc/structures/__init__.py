@@ -2,3 +2,10 @@
 
 Imports :mod:`~graphgym_nc.triangles` and what that imports.
 """
+
+from graphgym_nc.structures.cells import Cells
+from graphgym_nc.structures.hops import Hops
+from graphgym_nc.structures.sets import Sets
+from graphgym_nc.structures.subgraphs import Subgraphs
+
+__all__ = ['Cells', 'Hops', 'Sets', 'Subgraphs']

@@ -52,8 +52,8 @@ def check_size(nbytes: int, what: str) -> None:
     limit = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2
     if nbytes > limit:
         raise TooLargeError(
-            f'{what} would take {gigabytes(nbytes)}, more than half of the memory of this '
-            f'machine ({gigabytes(2 * limit)})'
+            f'{what} would take {gigabytes(nbytes)}, more than half of the '
+            f'{gigabytes(2 * limit)} of memory of this machine'
         )
 
 

@@ -67,7 +67,7 @@ def prepare(
         transform, gigabytes(total), estimate.seconds * len(dataset), len(dataset),
     )  # fmt: skip
     if not _once(transform, total):
-        _check_batch(estimate, transform)
+        _check_batch(estimate, transform, min(cfg.train.batch_size, len(parts[0])))
         return transform
     if whole:
         data, slices = _kept(dataset, transform)
@@ -110,9 +110,9 @@ def _once(transform: BaseTransform, total: float) -> bool:
     return cfg.peers.prepare == 'auto' and fits and not varies
 
 
-def _check_batch(estimate: _Estimate, transform: BaseTransform) -> None:
+def _check_batch(estimate: _Estimate, transform: BaseTransform, number: int) -> None:
     try:
-        nbytes = int(estimate.nbytes * cfg.train.batch_size)
+        nbytes = int(estimate.nbytes * number)
         check_size(nbytes, f'{transform} of a batch')
     except TooLargeError as error:
         raise ConfigError(f"'train.batch_size' is {cfg.train.batch_size}: {error}") from error

@@ -90,9 +90,9 @@ class KPGINConvLayer(torch.nn.Module):
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
         keys, dims, self.structure = cfg.peers.kp_gin, layer_config, _structure()
+        _check_width("'gnn.dim_inner'", dims.dim_out)
         hint = "; set 'gnn.layers_pre_mp: 1', or encode them"
         _check_width('the number of input features', dims.dim_in, hint)
-        _check_width("'gnn.dim_inner'", dims.dim_out)
         act = register.act_dict[dims.act]()
         self.model = KPGINConv(dims.dim_in, dims.dim_out, self.structure, keys.combine, act=act)
         self.peripheral = None

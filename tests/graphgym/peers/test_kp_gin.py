@@ -122,6 +122,9 @@ def test_widths_that_hops_do_not_divide(cfg):
     cfg.peers.kp_gin.variant = 'plus'
     created(cfg)
     cfg.model.type, cfg.gnn.layer_type, cfg.share.dim_in = 'gnn', 'kp_ginconv', 5
+    with pytest.raises(ConfigError, match=r"'gnn.dim_inner' is 13, but must be"):
+        created(cfg)  # which features come through once they are encoded, or put through a layer
+    cfg.gnn.dim_inner = 15
     with pytest.raises(ConfigError, match=r"is 5, but .*'peers.kp_gin.hops' \(3\).*layers_pre_mp"):
         created(cfg)
 
