@@ -53,16 +53,16 @@ def for_evaluation(transform: BaseTransform) -> BaseTransform:
     return composed([part for part in parts if not getattr(part, 'training_only', False)])
 
 
-def prepared(batch: Data, attribute: str, find: Callable[[], BaseTransform]) -> Data:
+def prepared(batch: Data, attribute: str, transform: BaseTransform) -> Data:
     """A batch with a structure, which is found now if nobody has: GraphGym's own runner does not
     prepare graphs.
 
     Args:
         batch: The batch.
         attribute: What it has if it has the structure.
-        find: Makes the transform that finds the structure.
+        transform: What finds the structure, made with the network, which it must fit.
     """
-    return batch if attribute in batch else find()(batch)
+    return batch if attribute in batch else transform(batch)
 
 
 def keeps_pairs(name: str, bytes_per_pair: Callable[[], int]) -> None:

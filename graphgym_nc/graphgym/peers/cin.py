@@ -38,7 +38,7 @@ class _CellNetwork(torch.nn.Module):
                 "'peers.cin.coboundaries' is False, but 'dataset.task' is 'node': nodes would "
                 "know nothing of edges and rings; set 'peers.cin.coboundaries: True'"
             )
-        self.encoder = FeatureEncoder(dim_in)
+        self.encoder, self.transform = FeatureEncoder(dim_in), _transform()
         edge_dim = cfg.gnn.dim_inner if cfg.dataset.edge_encoder else cfg.dataset.edge_dim
         self.model = CIN(
             self.encoder.dim_in,
@@ -56,7 +56,7 @@ class _CellNetwork(torch.nn.Module):
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.encoder(batch)
-        batch = prepared(batch, 'ring_size', _transform)
+        batch = prepared(batch, 'ring_size', self.transform)
         edge_attr = None if self.model.edge_lin is None else _edge_features(batch)
         number = getattr(batch, 'num_graphs', 1)
         score = self.model(batch.x, Cells.of(batch), batch.batch, number, edge_attr)

@@ -44,7 +44,7 @@ class GINAKLayer(torch.nn.Module):
     def __init__(self, layer_config: LayerConfig, **kwargs: Any) -> None:
         super().__init__()
         options = cfg.peers.gin_ak
-        self.dropped = options.redundancy > 0
+        self.dropped, self.transform = options.redundancy > 0, _transform()
         self.edge_dim = None
         if options.edge_features:
             encoded = cfg.dataset.edge_encoder
@@ -67,7 +67,7 @@ class GINAKLayer(torch.nn.Module):
 
     def forward(self, batch: Data) -> Data:
         prefix = 'drop' if self.dropped and self.training else 'sub'
-        batch = prepared(batch, f'{prefix}_index', _transform)
+        batch = prepared(batch, f'{prefix}_index', self.transform)
         subgraphs = _subgraphs_of(batch, prefix)
         adjacency = edge_attr = None
         if self.edge_dim is None:

@@ -35,7 +35,7 @@ class K123Network(torch.nn.Module):
                 'nodes learn nothing of the pairs and triples they are in'
             )
         check_choice('model.graph_pooling', cfg.model.graph_pooling, ('add', 'max', 'mean'))
-        self.encoder = FeatureEncoder(dim_in)
+        self.encoder, self.transform = FeatureEncoder(dim_in), _transform()
         self.model = K123GNN(
             self.encoder.dim_in,
             cfg.gnn.dim_inner,
@@ -49,7 +49,7 @@ class K123Network(torch.nn.Module):
         )
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        batch = prepared(batch, 'pair_type', _transform)
+        batch = prepared(batch, 'pair_type', self.transform)
         batch = self.encoder(batch)
         sets = [Sets.of(batch, name) for name in ('pair', 'triple')]
         number = getattr(batch, 'num_graphs', 1)

@@ -76,7 +76,7 @@ class KPGINNetwork(torch.nn.Module):
         self.apply(init_weights)
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
-        batch = prepared(self.encoder(batch), 'hop_counts', lambda: self.structure)
+        batch = prepared(self.encoder(batch), 'hop_counts', self.structure)
         batch.x = self.model(batch.x, _hops_of(batch, self.structure))
         return self.post_mp(batch)
 
@@ -100,7 +100,7 @@ class KPGINConvLayer(torch.nn.Module):
             self.peripheral = PeripheralEncoder(dims.dim_in // keys.hops, self.structure)
 
     def forward(self, batch: Data) -> Data:
-        batch = prepared(batch, 'hop_counts', lambda: self.structure)
+        batch = prepared(batch, 'hop_counts', self.structure)
         hops = _hops_of(batch, self.structure)
         told = None if self.peripheral is None else self.peripheral(hops)
         batch.x = self.model(batch.x, hops, told)

@@ -48,7 +48,7 @@ class NestedGNNNetwork(torch.nn.Module):
                 f"its edges: take another layer with 'model.type: nested_gin'"
             )
         width, options = cfg.gnn.dim_inner, cfg.peers.nested_gin
-        self.encoder = FeatureEncoder(dim_in)
+        self.encoder, self.transform = FeatureEncoder(dim_in), _transform()
         self.pre_mp = torch.nn.Identity()
         dim_in = self.encoder.dim_in
         if cfg.gnn.layers_pre_mp > 0:
@@ -67,7 +67,7 @@ class NestedGNNNetwork(torch.nn.Module):
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.pre_mp(self.encoder(batch))
-        batch = prepared(batch, 'sub_index', _transform)
+        batch = prepared(batch, 'sub_index', self.transform)
         x = self.gnn(batch.x, Subgraphs.of(batch), batch.get('edge_attr'))
         return predict(batch, x, self.classifier)
 

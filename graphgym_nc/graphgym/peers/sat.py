@@ -94,7 +94,7 @@ class SATNetwork(torch.nn.Module):
     def __init__(self, dim_in: int, dim_out: int, **kwargs: Any) -> None:
         super().__init__()
         _check()
-        self.on_subgraphs = cfg.peers.sat.extractor == 'subgraph'
+        self.on_subgraphs, self.transform = cfg.peers.sat.extractor == 'subgraph', _transform()
         self.encoder = FeatureEncoder(dim_in)
         width = self.encoder.dim_in
         self.pre_mp: torch.nn.Module = Identity()
@@ -114,10 +114,9 @@ class SATNetwork(torch.nn.Module):
 
     def forward(self, batch: Data) -> tuple[Tensor, Tensor]:
         batch = self.pre_mp(self.encoder(batch))
-        if _needed() is not None:
-            batch = prepared(
-                batch, 'sub_index' if self.on_subgraphs else 'random_walk_pe', _transform
-            )
+        if self.transform is not None:
+            attribute = 'sub_index' if self.on_subgraphs else 'random_walk_pe'
+            batch = prepared(batch, attribute, self.transform)
         score = self.model(
             batch.x, batch.edge_index, batch.batch, batch.get('random_walk_pe'),
             _subgraphs(batch) if self.on_subgraphs else [batch], getattr(batch, 'num_graphs', 1),
@@ -162,17 +161,12 @@ def _check() -> None:
         )
 
 
-def _needed() -> BaseTransform | None:
-    keys = cfg.peers.sat
-    return _transform() if keys.walk_length > 0 or keys.extractor == 'subgraph' else None
-
-
-def _transform() -> BaseTransform:
+def _transform() -> BaseTransform | None:
     keys = cfg.peers.sat
     transforms: list[BaseTransform] = [RandomWalks(keys.walk_length)] if keys.walk_length else []
     if keys.extractor == 'subgraph':
         transforms.append(EgoNets(keys.k))
-    return composed(transforms)
+    return composed(transforms) if transforms else None
 
 
-prepares('sat', _needed)
+prepares('sat', _transform)
